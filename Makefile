@@ -56,9 +56,9 @@ soak: $(VENV)/.ready wheel ## run the long tests: many trials, large stores
 	$(call say,running profiles and the main doors through a service and its client)
 	@PYTHONPATH="$(CURDIR)/$(BUILD)/wheel" $(BIN)/python -m pytest --served tests/conformance tests/integration -k served
 	$(call say,trying every route with what is another owner's, on PostgreSQL too)
-	@PYTHONPATH="$(CURDIR)/$(BUILD)/wheel" $(BIN)/python -m pytest --everywhere -m soak tests/integration/http/test_nothing_leaks.py
+	@PYTHONPATH="$(CURDIR)/$(BUILD)/wheel" $(BIN)/python -m pytest --everywhere -m soak tests/integration/http/test_tenant_isolation.py
 	@PYTHONPATH="$(CURDIR)/$(BUILD)/wheel" $(BIN)/python -m pytest --everywhere \
-	    tests/integration/mcp tests/integration/http tests/integration/test_nothing_leaks.py
+	    tests/integration/mcp tests/integration/http tests/integration/test_plaintext_leaks.py
 
 check: $(VENV)/.ready ## lint, format, types, import contracts: what CI runs
 	$(call say,checking style)

@@ -1,11 +1,11 @@
-"""What holds for every test: one thread, no network, a home of its own, Hypothesis's profiles."""
+"""Setup of every test: one thread, no network, a temporary home, Hypothesis profiles."""
 
 from __future__ import annotations
 
 import os
 
-# Before numpy is first imported: threads of the BLAS library on a shared machine cost more than
-# they bring, and make the order of sums, and so the last bits of a score, vary.
+# Must precede the first import of numpy. BLAS threads slow down a shared machine and vary the
+# order of sums, and thereby the last bits of scores.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
@@ -27,7 +27,7 @@ from hypothesis import HealthCheck, settings
 
 import memolith
 
-# No test reads or writes what is the user's own: configuration, stores, and above all keys.
+# No test reads or writes the user's own configuration, stores or keys.
 _HOME = tempfile.mkdtemp(prefix="memolith-tests-")
 atexit.register(shutil.rmtree, _HOME, ignore_errors=True)
 for _variable in (
@@ -42,8 +42,8 @@ for _variable in (
 for _variable in [name for name in os.environ if name.startswith("MEMOLITH_KEY")]:
     del os.environ[_variable]
 
-# Golden values of the formulas, where they are at hand: beside the repository, or where this says.
-# Taken out of the environment, where it would be taken for a setting.
+# Golden values of the formulas, if available: beside the repository, or at MEMOLITH_GOLDEN. The
+# variable is removed from the environment, since Memolith would read it as a setting.
 _BESIDE_THE_REPOSITORY = Path(__file__).parents[2] / "shared" / "vectors"
 _GOLDEN = Path(os.environ.pop("MEMOLITH_GOLDEN", _BESIDE_THE_REPOSITORY))
 
@@ -66,7 +66,7 @@ def _is_loopback(host: str) -> bool:
 
 
 def _refuse_network(event: str, args: tuple[object, ...]) -> None:
-    """Let no test leave this machine: a user's memory needs no network, and neither do tests."""
+    """Refuse connections to other machines; neither Memolith nor its tests need any."""
     if event != "socket.connect":
         return
     connection, address = args
@@ -79,13 +79,13 @@ def _refuse_network(event: str, args: tuple[object, ...]) -> None:
         raise PermissionError(message)
 
 
-# An audit hook, unlike a patched method, can't be got round or forgotten by a test.
+# Unlike a patched method, a test cannot bypass an audit hook or forget to use it.
 sys.addaudithook(_refuse_network)
 
 
 @pytest.fixture
 def golden() -> Callable[[str], dict[str, Any]]:
-    """Return what reads a file of golden values, or skips the test where there is none."""
+    """Return a function that reads a file of golden values; it skips the test if there is none."""
 
     def read(name: str) -> dict[str, Any]:
         file = _GOLDEN / name
@@ -98,33 +98,33 @@ def golden() -> Callable[[str], dict[str, Any]]:
 
 
 def pytest_report_header() -> str:
-    """Say which Memolith is tested: the wheel under build/, or the sources."""
+    """Return the location of the tested package: the wheel under build/, or the sources."""
     return f"memolith: {Path(memolith.__file__).parent}"
 
 
 @pytest.fixture(scope="session")
 def postgres_url() -> str:
-    """Return the URL of a server of PostgreSQL, as a superuser of it."""
+    """Return the URL of a PostgreSQL server, with a superuser."""
     from support.postgres import on_server
 
     return on_server()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Know the option that has all be run on PostgreSQL too."""
+    """Add the options that select further databases."""
     parser.addoption(
-        "--everywhere", action="store_true", help="run what opens a store on PostgreSQL too"
+        "--everywhere", action="store_true", help="run tests that open a store on PostgreSQL too"
     )
     parser.addoption(
         "--chroma", action="store_true", help="run profiles and commands with vectors in Chroma"
     )
     parser.addoption(
-        "--served", action="store_true", help="run what opens a store through a service too"
+        "--served", action="store_true", help="run tests that open a store through the service too"
     )
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Have some tests run on more than one database."""
+    """Parametrize tests that run on more than one database."""
     from support.databases import SQLITE, databases
 
     options = {name: metafunc.config.getoption(name) for name in ("everywhere", "chroma", "served")}
@@ -134,7 +134,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out what would be run twice on the same database."""
+    """Deselect tests that would run twice on the same database."""
     from support.databases import is_wanted
 
     left = [item for item in items if not is_wanted(item)]
@@ -144,9 +144,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def pytest_collection_finish() -> None:
-    """Leave what stays to the end, tests and modules, out of all searches for garbage.
+    """Exclude permanent objects, such as tests and modules, from garbage collection.
 
-    They are some million objects: to go through them took up to a tenth of the processor time.
+    To traverse about a million objects took up to a tenth of the processor time.
     """
     gc.collect()
     gc.freeze()
@@ -154,9 +154,10 @@ def pytest_collection_finish() -> None:
 
 @pytest.fixture(autouse=True, scope="module")
 def database(request: pytest.FixtureRequest) -> Iterator[str]:
-    """Let stores stand in the database that a test is to be run on: SQLite if none is named.
+    """Open stores in the database of the current parameter; the default is SQLite.
 
-    What lasts for more than one test and opens a store must name this, to be made anew in each.
+    A fixture of a wider scope that opens a store must request this one, to be created for each
+    database.
     """
     name: str = getattr(request, "param", "sqlite")
     if name == "sqlite":
@@ -167,19 +168,19 @@ def database(request: pytest.FixtureRequest) -> Iterator[str]:
     if name == SERVED:
         from support.remote_store import over_http
 
-        standing = over_http()
+        backend = over_http()
     else:
-        standing = in_chroma() if name == CHROMA else PLACES.standing_in()
-    with standing:
+        backend = in_chroma() if name == CHROMA else PLACES.standing_in()
+    with backend:
         yield name
 
 
 @pytest.fixture(autouse=True, scope="module")
 def _no_syncs(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Let SQLite leave syncing to the system, but in the tests of durability.
+    """Switch off SQLite's syncing, except in the durability tests.
 
-    A sync takes some milliseconds, and most tests only commit. PostgreSQL's server has `fsync` off
-    likewise.
+    A sync takes some milliseconds, and most tests only commit. The PostgreSQL server has `fsync`
+    off as well.
     """
     if "durability" in request.path.parts:
         yield
@@ -196,8 +197,8 @@ def _no_syncs(request: pytest.FixtureRequest) -> Iterator[None]:
 
 
 @pytest.fixture(autouse=True)
-def _places_given_back(database: str) -> Iterator[None]:
-    """Have each test find empty what no other still uses."""
+def _release_places(database: str) -> Iterator[None]:
+    """Close the stores of each test, and release its databases for the next."""
     if database != "postgres":
         yield
         return

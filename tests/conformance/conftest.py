@@ -1,4 +1,4 @@
-"""An engine of any profile in which likeness is a matter of words."""
+"""Engines of any profile, with an embedder for which similarity is shared words."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def clock() -> SettableClock:
 
 @pytest.fixture
 def engines(clock: SettableClock) -> Iterator[Callable[..., Memolith]]:
-    """Return what opens a store of a profile in memory: `engines("facts", numbers, **options)`."""
+    """Return a function that opens an in-memory store: `engines("facts", numbers, **options)`."""
     engines: list[Memolith] = []
 
     def open_engine(
@@ -43,6 +43,6 @@ def engines(clock: SettableClock) -> Iterator[Callable[..., Memolith]]:
 
 
 @pytest.fixture
-def opened(engines: Callable[..., Memolith]) -> Callable[[str], OwnerMemory]:
-    """Return what opens a store of a profile in memory, and gives an owner of it."""
+def open_owner(engines: Callable[..., Memolith]) -> Callable[[str], OwnerMemory]:
+    """Return a function that opens an in-memory store of a profile and returns an owner."""
     return lambda profile: engines(profile).owner("alice")

@@ -1,4 +1,4 @@
-"""The rules of profile `companion`, each by its name."""
+"""The rules of profile `companion`, one test each."""
 
 from __future__ import annotations
 
@@ -28,18 +28,18 @@ PROFILE = companion()
 
 
 @pytest.fixture
-def alice(opened: Callable[[str], OwnerMemory]) -> OwnerMemory:
-    return opened("companion")
+def alice(open_owner: Callable[[str], OwnerMemory]) -> OwnerMemory:
+    return open_owner("companion")
 
 
 # --- memory types -------------------------------------------------------------------------------
 
 
-def test_the_kinds_are_those_of_the_source_by_priority() -> None:
+def test_kinds_are_in_the_sources_priority_order() -> None:
     assert PROFILE.kinds == ("correction", "fact", "preference", "context", "tool_result")
 
 
-def test_facts_preferences_and_corrections_have_their_own_calls(alice: OwnerMemory) -> None:
+def test_facts_preferences_and_corrections_have_their_own_methods(alice: OwnerMemory) -> None:
     made = [
         alice.store_fact("User's birthday is March 15", 0.9),
         alice.store_preference("Prefers metric units", 0.8),
@@ -80,26 +80,26 @@ def test_facts_preferences_and_corrections_have_their_own_calls(alice: OwnerMemo
         ("Tell me " + "more " * 50, "context", 0.40),
     ],
 )
-def test_the_users_cues_make_kind_and_importance_with_no_model(
+def test_cues_determine_kind_and_importance_without_a_model(
     engines: Callable[..., Memolith], text: str, kind: str, importance: float
 ) -> None:
     (learned,) = engines("companion").owner("alice").learn(text, "I see.").memories
     assert (learned.kind, learned.importance) == (kind, importance)
 
 
-def test_an_exchange_becomes_one_memory_of_question_and_answer(alice: OwnerMemory) -> None:
+def test_exchange_becomes_one_memory_of_question_and_answer(alice: OwnerMemory) -> None:
     learned = alice.learn("What time is it?", "3:00 PM")
     (one,) = learned.memories
     assert one.content == "Q: What time is it?\nA: 3:00 PM"
     assert [source.id for source in one.sources] == [message.id for message in learned.messages]
 
 
-def test_memories_are_recalled_and_not_the_messages_they_were_made_of(alice: OwnerMemory) -> None:
+def test_memories_are_recalled_instead_of_their_source_messages(alice: OwnerMemory) -> None:
     (one,) = alice.learn("What time is it in Oslo?", "3:00 PM").memories
     assert [each.id for each in alice.recall("What time is it in Oslo?").memories] == [one.id]
 
 
-def test_a_long_reply_is_cut_in_the_memory_and_whole_in_the_log(alice: OwnerMemory) -> None:
+def test_long_reply_is_shortened_only_in_the_memory(alice: OwnerMemory) -> None:
     reply = "It goes on and on. " * 500
     learned = alice.learn("Tell me all.", reply)
     (one,) = learned.memories
@@ -108,7 +108,7 @@ def test_a_long_reply_is_cut_in_the_memory_and_whole_in_the_log(alice: OwnerMemo
     assert learned.messages[1].content == reply.strip()
 
 
-def test_a_cue_in_code_does_not_count(alice: OwnerMemory) -> None:
+def test_cue_in_code_is_ignored(alice: OwnerMemory) -> None:
     (one,) = alice.learn("What does this do?\n```\nprint('my name is Max')\n```").memories
     assert one.kind == "context"
 
@@ -133,13 +133,13 @@ def test_less_similar_memories_stay_apart(alice: OwnerMemory) -> None:
     assert alice.remember("Alice walks along the river bank").id != first.id
 
 
-def test_merged_memories_that_would_be_too_long_stay_apart(alice: OwnerMemory) -> None:
+def test_memories_too_long_to_merge_stay_apart(alice: OwnerMemory) -> None:
     long = f"{TEN} " * 70
     first = alice.remember(f"Alice {long}")
     assert alice.remember(f"Alice gladly {long}").id != first.id
 
 
-def test_a_merged_memory_is_found_by_what_either_said(alice: OwnerMemory) -> None:
+def test_merged_memory_is_found_by_either_text(alice: OwnerMemory) -> None:
     first = alice.remember(f"Alice {TEN}")
     alice.remember(f"Alice gladly {TEN}")
     for text in (f"Alice {TEN}", f"Alice gladly {TEN}"):
@@ -169,13 +169,13 @@ def relevance(similarity: float, strength: float, hours: float) -> float:
         (0.8, 0.6, 168.0, 0.4 + 0.12 + 0.3 * math.exp(-1.68)),
     ],
 )
-def test_relevance_is_half_similarity_a_fifth_importance_and_the_rest_freshness(
+def test_relevance_weights_similarity_importance_and_freshness(
     similarity: float, importance: float, hours: float, expected: float
 ) -> None:
     assert relevance(similarity, importance, hours) == pytest.approx(expected, abs=1e-9)
 
 
-def test_relevance_is_as_the_golden_values_say(golden: Golden) -> None:
+def test_relevance_matches_the_golden_values(golden: Golden) -> None:
     values = golden("companion_relevance.json")
     for case in values["cases"]:
         hours = case["hours_since_access"]
@@ -185,7 +185,7 @@ def test_relevance_is_as_the_golden_values_say(golden: Golden) -> None:
         assert found == pytest.approx(case["expect"], abs=values["tolerance"])
 
 
-def test_similarity_under_one_half_is_dropped_first(alice: OwnerMemory) -> None:
+def test_results_with_similarity_under_one_half_are_dropped(alice: OwnerMemory) -> None:
     one = alice.remember("Alice walks along the harbour", importance=1.0)
     found = alice.recall("Who walks Bob's dog at night?", trace=True)
     assert found.memories == ()
@@ -219,13 +219,13 @@ def strength(kind: str, importance: float, accesses: int, days: float, factor: f
         ("context", 1.0, 999, 0, 1.0),
     ],
 )
-def test_memories_fade_by_modifier_stability_reinforcement_and_floor(
+def test_strength_follows_modifier_stability_reinforcement_and_floor(
     kind: str, importance: float, accesses: int, days: float, expected: float
 ) -> None:
     assert strength(kind, importance, accesses, days, 0.95) == pytest.approx(expected, abs=1e-9)
 
 
-def test_decay_is_as_the_golden_values_say(golden: Golden) -> None:
+def test_decay_matches_the_golden_values(golden: Golden) -> None:
     values = golden("companion_forgetting.json")
     for case in values["cases"]:
         found = strength(
@@ -238,14 +238,16 @@ def test_decay_is_as_the_golden_values_say(golden: Golden) -> None:
         assert found == pytest.approx(case["expect"], abs=values["tolerance"]), case
 
 
-def test_a_recalled_memory_is_what_is_left_of_it(alice: OwnerMemory, clock: SettableClock) -> None:
+def test_recalled_memory_shows_its_decayed_strength(
+    alice: OwnerMemory, clock: SettableClock
+) -> None:
     alice.remember("The weather in Oslo is mild", kind="context", importance=0.8)
     clock.advance(timedelta(days=1))
     (one,) = alice.recall("The weather in Oslo is mild").memories
     assert one.score.strength == pytest.approx(0.76)
 
 
-def test_decay_tells_which_memories_got_weaker_and_doing_it_again_changes_nothing(
+def test_apply_decay_returns_weakened_memories_and_is_idempotent(
     engines: Engines, clock: SettableClock
 ) -> None:
     engine = engines("companion")
@@ -260,9 +262,7 @@ def test_decay_tells_which_memories_got_weaker_and_doing_it_again_changes_nothin
     assert stored.updated_at == faded.updated_at
 
 
-def test_by_the_sources_own_floors_nothing_is_ever_cleaned_up(
-    engines: Engines, clock: SettableClock
-) -> None:
+def test_default_floors_prevent_any_cleanup(engines: Engines, clock: SettableClock) -> None:
     assert PROFILE.cleanup_threshold == 0.1
     engine = engines("companion")
     engine.remember("The weather in Oslo is mild", kind="context", owner="alice")
@@ -270,7 +270,7 @@ def test_by_the_sources_own_floors_nothing_is_ever_cleaned_up(
     assert engine.cleanup() == 0
 
 
-def test_what_falls_under_a_raised_minimum_is_cleaned_up_and_can_be_restored(
+def test_memory_under_a_raised_minimum_is_cleaned_up_and_restorable(
     engines: Engines, clock: SettableClock
 ) -> None:
     engine = engines("companion", {"min_importance": 0.32})
@@ -288,7 +288,7 @@ def test_what_falls_under_a_raised_minimum_is_cleaned_up_and_can_be_restored(
 # --- the prompt ---------------------------------------------------------------------------------
 
 
-def rendered(*memories: tuple[str, str], max_chars: int = 2_000) -> str:
+def render_prompt(*memories: tuple[str, str], max_chars: int = 2_000) -> str:
     results = [
         RecalledItem(memory(n, content, kind=kind), Score(1.0), Span(0, len(content)), 1)
         for n, (kind, content) in enumerate(memories)
@@ -297,8 +297,8 @@ def rendered(*memories: tuple[str, str], max_chars: int = 2_000) -> str:
     return rendering.render(RenderInput(results), 10_000, lambda texts: [len(t) for t in texts])[0]
 
 
-def test_the_prompt_is_a_preamble_and_full_contents_by_priority_byte_for_byte() -> None:
-    text = rendered(
+def test_prompt_lists_contents_by_priority_after_the_preamble() -> None:
+    text = render_prompt(
         ("tool_result", "Weather API returned: 22°C, sunny"),
         ("context", "Q: What time is it?\nA: 3:00 PM"),
         ("preference", "User prefers dark mode"),
@@ -316,15 +316,15 @@ def test_the_prompt_is_a_preamble_and_full_contents_by_priority_byte_for_byte() 
     )
 
 
-def test_the_prompt_has_at_most_2000_characters_and_what_does_not_fit_is_left_out_whole() -> None:
-    text = rendered(("correction", "a" * 1_900), ("fact", "b" * 1_700), ("fact", "c" * 50))
+def test_prompt_omits_contents_that_exceed_2000_characters() -> None:
+    text = render_prompt(("correction", "a" * 1_900), ("fact", "b" * 1_700), ("fact", "c" * 50))
     assert text == f"{COMPANION_PREAMBLE}\n- {'b' * 1_700}\n- {'c' * 50}"
     exact = 2_000 - len(f"{COMPANION_PREAMBLE}\n- ")
-    assert len(rendered(("fact", "d" * exact))) == 2_000
-    assert rendered(("fact", "d" * (exact + 1))) == ""
+    assert len(render_prompt(("fact", "d" * exact))) == 2_000
+    assert render_prompt(("fact", "d" * (exact + 1))) == ""
 
 
-def test_a_prompt_is_made_of_the_five_best_where_it_is_not_said(alice: OwnerMemory) -> None:
+def test_prompt_defaults_to_the_five_best_memories(alice: OwnerMemory) -> None:
     for when in ("daily", "yearly", "alone", "gladly", "often", "slowly", "barefoot"):
         alice.remember(f"Alice walks along harbour {when}", kind="fact")
     assert alice.stats().total_count == 7
@@ -332,18 +332,18 @@ def test_a_prompt_is_made_of_the_five_best_where_it_is_not_said(alice: OwnerMemo
     assert alice.retrieve_context("Alice walks along harbour", 6).count("\n- ") == 6
 
 
-def test_with_nothing_to_say_there_is_no_prompt(alice: OwnerMemory) -> None:
+def test_prompt_is_empty_without_memories(alice: OwnerMemory) -> None:
     assert alice.context("What do you know?") == ""
 
 
-def test_what_was_said_moments_ago_stands_in_the_prompt(alice: OwnerMemory) -> None:
+def test_prompt_includes_a_memory_learned_just_before(alice: OwnerMemory) -> None:
     alice.learn("I live in Oslo near the harbour", "Lovely!")
     assert alice.context("Do I live in Oslo near the harbour?") == (
         f"{COMPANION_PREAMBLE}\n- Q: I live in Oslo near the harbour\n  A: Lovely!"
     )
 
 
-def test_what_is_forgotten_is_gone_from_the_log_as_well(alice: OwnerMemory) -> None:
+def test_forgetting_a_memory_deletes_its_messages_from_the_log(alice: OwnerMemory) -> None:
     (one,) = alice.learn("I live in Oslo near the harbour", "Lovely!").memories
     alice.forget(one.id)
     assert alice.messages() == ()

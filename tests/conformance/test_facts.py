@@ -1,4 +1,4 @@
-"""The rules of profile `facts`, each by its name."""
+"""The rules of profile `facts`, one test each."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ PROFILE = facts()
 
 
 @pytest.fixture
-def alice(opened: Callable[[str], OwnerMemory]) -> OwnerMemory:
-    return opened("facts")
+def alice(open_owner: Callable[[str], OwnerMemory]) -> OwnerMemory:
+    return open_owner("facts")
 
 
 # --- categories ---------------------------------------------------------------------------------
 
 
-def test_the_categories_stand_in_priority_order() -> None:
+def test_categories_are_in_priority_order() -> None:
     assert PROFILE.kinds == ("identity", "preference", "project", "contextual")
 
 
@@ -48,14 +48,14 @@ def test_the_categories_stand_in_priority_order() -> None:
     ("category", "days"),
     [("identity", None), ("preference", 90), ("project", 60), ("contextual", 30)],
 )
-def test_each_category_has_its_time_to_live(
+def test_every_category_has_its_time_to_live(
     alice: OwnerMemory, clock: SettableClock, category: str, days: int | None
 ) -> None:
     one = alice.remember("Builds a boat", kind=category)
     assert one.expires_at == (None if days is None else clock.now() + timedelta(days=days))
 
 
-def test_what_is_not_said_is_contextual_and_half_important(alice: OwnerMemory) -> None:
+def test_default_is_contextual_with_importance_of_one_half(alice: OwnerMemory) -> None:
     one = alice.remember("My name is Ann")
     assert (one.kind, one.importance) == ("contextual", 0.5)
 
@@ -63,7 +63,7 @@ def test_what_is_not_said_is_contextual_and_half_important(alice: OwnerMemory) -
 @check_each(
     ("value", "expected"), [(1, 0.1), (5, 0.5), (10, 1.0), (None, 0.5), (0, 0.5), (11, 0.5)]
 )
-def test_importance_from_1_to_10_is_a_share_and_5_where_it_is_none(
+def test_importance_scales_from_1_to_10_and_defaults_to_5(
     value: int | None, expected: float
 ) -> None:
     assert scale_importance(value) == expected
@@ -72,7 +72,7 @@ def test_importance_from_1_to_10_is_a_share_and_5_where_it_is_none(
 # --- expiry -------------------------------------------------------------------------------------
 
 
-def test_expires_in_is_as_the_golden_values_say(golden: Golden) -> None:
+def test_expires_in_matches_the_golden_values(golden: Golden) -> None:
     for case in golden("facts_expires_in.json")["cases"]:
         if case.get("error"):
             with pytest.raises(InvalidInput):
@@ -83,14 +83,16 @@ def test_expires_in_is_as_the_golden_values_say(golden: Golden) -> None:
             assert seconds == case["expect_seconds"]
 
 
-def test_an_update_starts_the_kinds_time_anew(alice: OwnerMemory, clock: SettableClock) -> None:
+def test_update_restarts_the_time_to_live_of_the_kind(
+    alice: OwnerMemory, clock: SettableClock
+) -> None:
     alice.remember("Builds a boat", kind="project")
     clock.advance(timedelta(days=10))
     again = alice.remember("builds a boat!", kind="project")
     assert again.expires_at == clock.now() + timedelta(days=60)
 
 
-def test_an_update_keeps_an_explicit_time(alice: OwnerMemory, clock: SettableClock) -> None:
+def test_update_keeps_an_explicit_expiry(alice: OwnerMemory, clock: SettableClock) -> None:
     first = alice.remember("Builds a boat", kind="project", expires_in="200d")
     clock.advance(timedelta(days=10))
     assert alice.remember("builds a boat!", kind="project").expires_at == first.expires_at
@@ -99,8 +101,8 @@ def test_an_update_keeps_an_explicit_time(alice: OwnerMemory, clock: SettableClo
 # --- two-threshold deduplication ----------------------------------------------------------------
 
 
-def decided(similarity: float, *, arbitrator: bool) -> str:
-    """Return what becomes of a candidate, as the service carries a decision out."""
+def get_outcome(similarity: float, *, arbitrator: bool) -> str:
+    """Return the outcome for a candidate, as the service applies the decision."""
     near = SimilarMemory(memory(1, "Uses Go"), similarity)
     decision = PROFILE.merging.decide(Candidate("Uses Go now", "project", 0.5), [], near)
     if isinstance(decision, AskArbitrator):
@@ -112,15 +114,15 @@ def decided(similarity: float, *, arbitrator: bool) -> str:
     ("similarity", "expected"),
     [(0.8499, "insert"), (0.85, "arbitrate"), (0.9499, "arbitrate"), (0.95, "merge")],
 )
-def test_from_95_percent_a_memory_is_updated_and_from_85_the_arbitrator_asked(
+def test_similarity_thresholds_select_merge_arbitration_or_insert(
     similarity: float, expected: str
 ) -> None:
-    assert decided(similarity, arbitrator=True) == expected
+    assert get_outcome(similarity, arbitrator=True) == expected
 
 
-def test_deduplication_is_as_the_golden_values_say(golden: Golden) -> None:
+def test_deduplication_matches_the_golden_values(golden: Golden) -> None:
     for case in golden("facts_dedup.json")["cases"]:
-        found = decided(float(case["similarity"]), arbitrator=case["arbitrator"])
+        found = get_outcome(float(case["similarity"]), arbitrator=case["arbitrator"])
         assert found == case["expect"], case
 
 
@@ -130,7 +132,7 @@ TWENTY = (
 )
 
 
-def test_a_near_duplicate_updates_in_place(alice: OwnerMemory) -> None:
+def test_near_duplicate_updates_in_place(alice: OwnerMemory) -> None:
     first = alice.remember(f"Bob {TWENTY}", kind="contextual", importance=0.9)
     second = alice.remember(f"Bob {TWENTY} too", kind="identity", importance=0.3)
     assert (second.id, second.version) == (first.id, 2)
@@ -138,7 +140,7 @@ def test_a_near_duplicate_updates_in_place(alice: OwnerMemory) -> None:
     assert (second.kind, second.importance, second.expires_at) == ("identity", 0.3, None)
 
 
-def test_the_middle_band_inserts_without_an_arbitrator(alice: OwnerMemory) -> None:
+def test_middle_band_inserts_without_an_arbitrator(alice: OwnerMemory) -> None:
     first = alice.remember("Bob walks along the old harbour every morning")
     second = alice.remember("Bob walks along the old harbour every evening")
     assert first.id != second.id
@@ -149,8 +151,10 @@ MORNING = "Bob walks along the old harbour every morning"
 EVENING = "Bob walks along the old harbour every evening"
 
 
-def arbitrated(engines: Engines, *answers: Verdict) -> tuple[OwnerMemory, Memory, Memory]:
-    """Return an owner who was told two things that are near, and what became of each."""
+def remember_with_arbitrator(
+    engines: Engines, *answers: Verdict
+) -> tuple[OwnerMemory, Memory, Memory]:
+    """Store two similar texts; return the owner and the memory that each became."""
     arbitrator = ScriptedArbitrator(answers)
     alice = engines("facts", arbitrator=arbitrator).owner("alice")
     known, new = alice.remember(MORNING), alice.remember(EVENING, kind="identity")
@@ -158,54 +162,54 @@ def arbitrated(engines: Engines, *answers: Verdict) -> tuple[OwnerMemory, Memory
     return alice, known, new
 
 
-def test_add_inserts_the_new_one(engines: Engines) -> None:
-    alice, known, new = arbitrated(engines, Verdict(Operation.ADD))
+def test_add_verdict_inserts_the_new_memory(engines: Engines) -> None:
+    alice, known, new = remember_with_arbitrator(engines, Verdict(Operation.ADD))
     assert known.id != new.id
     assert alice.active_count() == 2
 
 
-def test_update_rewrites_the_known_one_with_the_merged_text(engines: Engines) -> None:
+def test_update_verdict_rewrites_the_known_memory_with_merged_text(engines: Engines) -> None:
     merged = "Bob walks along the old harbour every morning and evening"
-    alice, known, new = arbitrated(engines, Verdict(Operation.UPDATE, merged))
+    alice, known, new = remember_with_arbitrator(engines, Verdict(Operation.UPDATE, merged))
     assert (new.id, new.content, new.kind, new.version) == (known.id, merged, "identity", 2)
     assert alice.active_count() == 1
     assert [one.id for one in alice.recall(merged).memories] == [known.id]
 
 
-def test_delete_retires_the_known_one_and_inserts_the_new(engines: Engines) -> None:
-    alice, known, new = arbitrated(engines, Verdict(Operation.DELETE))
+def test_delete_verdict_retires_the_known_memory_and_inserts_the_new(engines: Engines) -> None:
+    alice, known, new = remember_with_arbitrator(engines, Verdict(Operation.DELETE))
     assert [one.id for one in alice.list().memories] == [new.id]
     retired = alice.get(known.id)
     assert (retired.state, retired.superseded_by) == (State.SUPERSEDED, new.id)
 
 
-def test_noop_drops_the_new_one(engines: Engines) -> None:
-    alice, known, new = arbitrated(engines, Verdict(Operation.NOOP))
+def test_noop_verdict_drops_the_new_memory(engines: Engines) -> None:
+    alice, known, new = remember_with_arbitrator(engines, Verdict(Operation.NOOP))
     assert (new.id, new.content, new.version) == (known.id, MORNING, 1)
     assert alice.active_count() == 1
 
 
-def test_an_arbitrator_that_fails_keeps_both(engines: Engines) -> None:
-    alice, _, _ = arbitrated(engines)
+def test_failing_arbitrator_keeps_both_memories(engines: Engines) -> None:
+    alice, _, _ = remember_with_arbitrator(engines)
     assert alice.active_count() == 2
 
 
-def test_an_arbitrator_that_takes_too_long_keeps_both(engines: Engines) -> None:
+def test_arbitrator_timeout_keeps_both_memories(engines: Engines) -> None:
     never = Event()
 
-    def waiting(existing: str, candidate: str) -> Verdict:
+    def wait_then_delete(existing: str, candidate: str) -> Verdict:
         never.wait(60)
         return Verdict(Operation.DELETE, existing + candidate)
 
     numbers = {"facts.arbitration_timeout_s": 0.01}
-    alice = engines("facts", numbers, arbitrator=waiting).owner("alice")
+    alice = engines("facts", numbers, arbitrator=wait_then_delete).owner("alice")
     alice.remember(MORNING)
     alice.remember(EVENING)
     never.set()
     assert alice.active_count() == 2
 
 
-def test_what_expired_lives_again_when_it_is_told_again(
+def test_expired_memory_is_reactivated_by_a_near_duplicate(
     engines: Engines, clock: SettableClock
 ) -> None:
     engine = engines("facts")
@@ -220,13 +224,13 @@ def test_what_expired_lives_again_when_it_is_told_again(
     assert [one.id for one in alice.recall(f"Bob {TWENTY}").memories] == [first.id]
 
 
-def test_what_was_forgotten_stays_so(alice: OwnerMemory) -> None:
+def test_forgotten_memory_is_not_reactivated(alice: OwnerMemory) -> None:
     first = alice.remember("Bob uses Go")
     alice.forget(first.id)
     assert alice.remember("Bob uses Go").id != first.id
 
 
-def test_the_same_words_are_one_memory_in_the_newest_wording(alice: OwnerMemory) -> None:
+def test_equal_words_are_one_memory_in_the_newest_wording(alice: OwnerMemory) -> None:
     first = alice.remember("Bob uses Go")
     second = alice.remember("bob uses go!")
     assert (second.id, second.content) == (first.id, "bob uses go!")
@@ -235,13 +239,15 @@ def test_the_same_words_are_one_memory_in_the_newest_wording(alice: OwnerMemory)
 # --- limits and secrets -------------------------------------------------------------------------
 
 
-def test_a_fact_has_at_most_500_bytes(alice: OwnerMemory) -> None:
+def test_fact_has_at_most_500_bytes(alice: OwnerMemory) -> None:
     alice.remember("é" * 250)
     with pytest.raises(InvalidInput, match="501 bytes; at most 500"):
         alice.remember("é" * 250 + "x")
 
 
-def test_over_1000_active_memories_the_weakest_go(engines: Engines, clock: SettableClock) -> None:
+def test_over_1000_active_memories_the_weakest_are_evicted(
+    engines: Engines, clock: SettableClock
+) -> None:
     assert PROFILE.capacity == 1_000
     alice = engines("facts", {"facts.max_per_user": 3}).owner("alice")
     weak = alice.remember("Reads a book on whales", kind="contextual")
@@ -257,7 +263,7 @@ def test_over_1000_active_memories_the_weakest_go(engines: Engines, clock: Setta
     assert alice.active_count() == 3
 
 
-def test_a_line_with_a_secret_is_redacted_as_a_whole(alice: OwnerMemory) -> None:
+def test_line_with_a_secret_is_redacted_as_a_whole(alice: OwnerMemory) -> None:
     one = alice.remember("Uses Go.\nThe api_key = sk-abcdefghij1234567890abcd of work\nLikes tea.")
     assert one.content == "Uses Go.\n[REDACTED]\nLikes tea."
 
@@ -270,7 +276,7 @@ def test_nothing_is_learned_from_a_conversation_without_a_model(alice: OwnerMemo
 # --- hybrid search ------------------------------------------------------------------------------
 
 
-def hybrid(vector: float, text: float, decay: float) -> float:
+def compute_hybrid_score(vector: float, text: float, decay: float) -> float:
     bm25 = SATURATION_MIDPOINT * text / (1 - text)
     found = candidates(
         1,
@@ -285,26 +291,26 @@ def hybrid(vector: float, text: float, decay: float) -> float:
     ("vector", "text", "decay", "expected"),
     [(1.0, 0.0, 0.0, 0.6), (0.0, 0.5, 0.0, 0.1), (0.0, 0.0, 1.0, 0.2), (0.5, 0.5, 0.5, 0.5)],
 )
-def test_the_score_is_three_fifths_vector_a_fifth_text_and_a_fifth_decay(
+def test_hybrid_score_weights_vector_text_and_decay(
     vector: float, text: float, decay: float, expected: float
 ) -> None:
-    assert hybrid(vector, text, decay) == pytest.approx(expected, abs=1e-9)
+    assert compute_hybrid_score(vector, text, decay) == pytest.approx(expected, abs=1e-9)
 
 
-def test_hybrid_scores_are_as_the_golden_values_say(golden: Golden) -> None:
+def test_hybrid_scores_match_the_golden_values(golden: Golden) -> None:
     values = golden("facts_hybrid.json")
     for case in values["cases"]:
-        found = hybrid(case["vector"], case["text"], case["decay"])
+        found = compute_hybrid_score(case["vector"], case["text"], case["decay"])
         assert found == pytest.approx(case["expect"], abs=values["tolerance"])
 
 
-def test_search_finds_by_vector_alone_and_leaves_no_trace(alice: OwnerMemory) -> None:
+def test_vector_search_does_not_count_as_access(alice: OwnerMemory) -> None:
     one = alice.remember("Bob uses Go at work")
     assert [each.id for each in alice.search("Bob uses Go").memories] == [one.id]
     assert alice.get(one.id).access_count == 0
 
 
-def test_hybrid_search_counts_what_it_returns(engines: Engines) -> None:
+def test_hybrid_search_counts_accesses_of_its_results(engines: Engines) -> None:
     engine = engines("facts")
     alice = engine.owner("alice")
     one = alice.remember("Bob uses Go at work")
@@ -313,7 +319,7 @@ def test_hybrid_search_counts_what_it_returns(engines: Engines) -> None:
     assert alice.get(one.id).access_count == 1
 
 
-def test_a_page_past_the_end_is_empty_and_says_a_total_of_0(alice: OwnerMemory) -> None:
+def test_page_past_the_end_is_empty_with_total_zero(alice: OwnerMemory) -> None:
     alice.remember("Bob uses Go")
     alice.remember("Bakes rye bread")
     page, total = alice.memories(limit=1, offset=1)
@@ -342,13 +348,13 @@ def strength(category: str, hours: float) -> float:
         ("contextual", -5, 1.0),
     ],
 )
-def test_strength_halves_every_half_time_to_live_since_the_update(
+def test_strength_halves_every_half_time_to_live_after_update(
     category: str, days: float, expected: float
 ) -> None:
     assert strength(category, days * 24) == pytest.approx(expected, abs=1e-9)
 
 
-def test_decay_is_as_the_golden_values_say(golden: Golden) -> None:
+def test_decay_matches_the_golden_values(golden: Golden) -> None:
     values = golden("facts_decay.json")
     for case in values["cases"]:
         category, hours = case["category"], case["hours_since_update"]
@@ -358,23 +364,23 @@ def test_decay_is_as_the_golden_values_say(golden: Golden) -> None:
         assert found == pytest.approx(case["expect"], abs=values["tolerance"])
 
 
-def test_decay_is_stored_for_all_and_leaves_the_update_time_alone(
+def test_decay_is_stored_for_all_owners_without_changing_update_times(
     engines: Engines, clock: SettableClock
 ) -> None:
     engine = engines("facts")
-    told = {
+    stored_by_owner = {
         owner: engine.remember("Builds a boat", kind="project", owner=owner)
         for owner in ("alice", "bob")
     }
     clock.advance(timedelta(days=30))
-    assert set(engine.apply_decay()) == {one.id for one in told.values()}
-    for owner, one in told.items():
+    assert set(engine.apply_decay()) == {one.id for one in stored_by_owner.values()}
+    for owner, one in stored_by_owner.items():
         stored = engine.get(one.id, owner=owner)
         assert stored.strength == pytest.approx(0.5)
         assert stored.updated_at == one.updated_at
 
 
-def test_decay_is_computed_anew_every_hour() -> None:
+def test_decay_is_recomputed_every_hour() -> None:
     assert PROFILE.decay_interval_hours == 1.0
     assert facts(FactsSettings(decay_interval_h=2.0)).decay_interval_hours == 2.0
 
@@ -387,7 +393,7 @@ EVERYTHING = (
 )
 
 
-def test_the_prompt_has_a_section_for_each_category_byte_for_byte() -> None:
+def test_prompt_has_a_section_for_each_category_byte_for_byte() -> None:
     memories = [
         ("contextual", "Has a cold"),
         ("identity", "Is called Ann"),
@@ -404,18 +410,18 @@ def test_the_prompt_has_a_section_for_each_category_byte_for_byte() -> None:
     assert shown == tuple(results)
 
 
-def test_format_memories_says_the_same_byte_for_byte() -> None:
+def test_format_memories_returns_the_same_prompt_byte_for_byte() -> None:
     groups = [["Is called Ann", "Lives in Oslo"], ["Likes tea"], ["Builds a boat"], ["Has a cold"]]
     made = [[memory(n, content) for n, content in enumerate(group)] for group in groups]
     assert format_memories(made[0], made[1], made[2], made[3], 1_000) == EVERYTHING
 
 
-def test_sections_without_memories_are_left_out() -> None:
+def test_empty_sections_are_omitted() -> None:
     assert format_memories([], [memory(1, "Likes tea")], [], [], 99) == "Preferences:\n- Likes tea"
     assert format_memories([], [], [], [], 99) == ""
 
 
-def test_the_budget_flows_from_one_section_to_the_next() -> None:
+def test_unused_budget_passes_to_the_next_section() -> None:
     identity = [memory(1, "a" * 400), memory(2, "b" * 8)]
     contextual = [memory(3, "c" * 8)]
     text = format_memories(identity, [], [], contextual, 20)

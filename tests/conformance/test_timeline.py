@@ -1,4 +1,4 @@
-"""The rules of profile `timeline`, at its source's own numbers."""
+"""The rules of profile `timeline`, with the numbers of its source."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ NOW = datetime(2026, 5, 7, tzinfo=UTC)
 QUERY = TIMELINE.ranking.prepare("rust projects", (), NOW)
 
 TRIGGERS = [
-    # window, tokens, turns, idle minutes, new messages, what fires
+    # window, tokens, turns, idle minutes, new messages, triggers that fire
     (8000, 4000, 2, 9.9, 1, []),
     (8000, 4001, 0, 0.0, 1, ["tokens"]),
     (8000, 0, 3, 0.0, 1, ["turns"]),
@@ -47,7 +47,7 @@ TRIGGERS = [
 
 
 @check_each(("window", "tokens", "turns", "idle", "new", "expected"), TRIGGERS)
-def test_compression_fires_over_half_the_window_from_3_turns_or_10_idle_minutes(
+def test_compression_fires_by_window_share_turns_or_idle_time(
     window: int, tokens: int, turns: int, idle: float, new: int, expected: list[str]
 ) -> None:
     fired = HistoryCompressionPolicy().find_triggers(
@@ -56,7 +56,7 @@ def test_compression_fires_over_half_the_window_from_3_turns_or_10_idle_minutes(
     assert list(fired) == expected
 
 
-def test_triggers_fire_as_the_golden_values_say(golden: Golden) -> None:
+def test_triggers_match_the_golden_values(golden: Golden) -> None:
     for case in golden("timeline_triggers.json")["cases"]:
         fired = HistoryCompressionPolicy().find_triggers(
             tokens=case["tokens"],
@@ -68,31 +68,31 @@ def test_triggers_fire_as_the_golden_values_say(golden: Golden) -> None:
         assert list(fired) == case["expect"], case
 
 
-def test_a_memory_is_knowledge_under_a_key_or_an_entry_of_the_timeline() -> None:
+def test_kinds_are_keyed_knowledge_and_timeline_entries() -> None:
     assert set(TIMELINE.kinds) == {"knowledge", "timeline"}
     assert TIMELINE.keyed_kinds == {"knowledge"}
 
 
-def test_importance_is_a_half_unless_given() -> None:
+def test_default_importance_is_one_half() -> None:
     assert TIMELINE.classifier.classify("I always prefer Rust!", Origin.USER)[1] == 0.5
 
 
-def test_the_same_words_under_another_key_are_another_memory() -> None:
+def test_same_text_under_another_key_is_another_memory() -> None:
     known = memory(1, "User prefers Rust", key="language")
     again = Candidate("User prefers Rust", "knowledge", 0.5, key="project_language")
     assert TIMELINE.merging.decide(again, [known], None) == Insert()
 
 
-def test_entries_of_the_timeline_last_90_days_and_knowledge_for_good() -> None:
+def test_timeline_entries_expire_after_90_days_and_knowledge_never() -> None:
     assert TIMELINE.lifetimes == {"timeline": timedelta(days=90)}
 
 
-def test_nothing_is_ever_embedded() -> None:
+def test_profile_uses_no_vectors() -> None:
     assert not TIMELINE.uses_vectors
     assert QUERY.dense_text == ""
 
 
-def test_bm25_alone_orders_what_is_found() -> None:
+def test_bm25_alone_ranks_the_results() -> None:
     found = candidates(
         3, text=[2.0, 0.0, 3.0], best_similarity=[1.0, 1.0, 0.0], importance=[1.0, 1.0, 0.0]
     )
@@ -101,7 +101,7 @@ def test_bm25_alone_orders_what_is_found() -> None:
     assert scores.kept.tolist() == [True, False, True]
 
 
-def test_what_only_holds_the_words_as_parts_is_ordered_by_how_many_then_newest() -> None:
+def test_substring_matches_rank_by_matched_words_then_newest() -> None:
     assert TIMELINE.searches_substrings
     found = candidates(4, held=[1, 2, 1, 0], at=[10, 20, 30, 40])
     scores = TIMELINE.ranking.score(QUERY, found)
@@ -114,7 +114,7 @@ def test_what_only_holds_the_words_as_parts_is_ordered_by_how_many_then_newest()
         st.tuples(st.integers(1, 4), st.integers(-(10**15), 3 * 10**15)), min_size=1, max_size=20
     )
 )
-def test_newness_only_decides_between_equals(rows: list[tuple[int, int]]) -> None:
+def test_recency_only_breaks_ties(rows: list[tuple[int, int]]) -> None:
     found = candidates(len(rows), held=[held for held, _ in rows], at=[at for _, at in rows])
     total = TIMELINE.ranking.score(QUERY, found).total.tolist()
     by_score = [row for _, row in sorted(zip(total, rows, strict=True))]
@@ -134,7 +134,7 @@ def test_newness_only_decides_between_equals(rows: list[tuple[int, int]]) -> Non
         ("", ()),
     ],
 )
-def test_the_words_of_a_query_are_taken_literally(query: str, expected: tuple[str, ...]) -> None:
+def test_query_words_are_taken_literally(query: str, expected: tuple[str, ...]) -> None:
     assert split_query_words(query) == expected
 
 
@@ -152,23 +152,23 @@ RENDERINGS = [
 
 
 @check_each("case", RENDERINGS)
-def test_a_line_is_the_key_and_the_content(case: dict[str, object]) -> None:
+def test_line_shows_the_key_and_the_content(case: dict[str, object]) -> None:
     assert shown(TIMELINE.rendering, case) == case["expect"]
 
 
-def test_the_prompt_is_the_golden_one_byte_for_byte(golden: Golden) -> None:
+def test_prompt_equals_the_golden_prompt_byte_for_byte(golden: Golden) -> None:
     for case in golden("renderings.json")["cases"]:
         if case["profile"] == "timeline":
             assert shown(TIMELINE.rendering, case) == case["expect"]
 
 
-def test_five_of_knowledge_are_put_in_a_prompt() -> None:
+def test_prompt_defaults_to_five_knowledge_memories() -> None:
     assert TIMELINE.context_kinds == frozenset({"knowledge"})
     assert TIMELINE.default_top_k == 5
 
 
 @given(st.text(max_size=60), st.text(min_size=1, max_size=20), st.integers(0, 30))
-def test_no_memory_begins_a_line_of_its_own_nor_costs_more_than_the_budget(
+def test_no_memory_starts_another_line_or_exceeds_the_budget(
     content: str, key: str, budget: int
 ) -> None:
     material = RenderInput([recalled(content, "knowledge", key=key), recalled("b", "knowledge")])
@@ -179,7 +179,7 @@ def test_no_memory_begins_a_line_of_its_own_nor_costs_more_than_the_budget(
     assert len(begun) == len(found)
 
 
-def test_its_kinds_have_their_kinds_in_standard_and_back() -> None:
+def test_kinds_map_to_standard_kinds_and_back() -> None:
     assert TIMELINE.standard_kinds == {"knowledge": "fact", "timeline": "summary"}
     assert set(TIMELINE.own_kinds.values()) == set(TIMELINE.kinds)
     for own, standard in TIMELINE.standard_kinds.items():
@@ -190,18 +190,18 @@ def test_its_kinds_have_their_kinds_in_standard_and_back() -> None:
 
 
 class NoEmbedder:
-    """An embedder that fails the test that uses it."""
+    """An embedder that fails any test that uses it."""
 
     name = "none"
 
     @property
     def dimension(self) -> int:
-        """Fail."""
+        """Fail the test."""
         message = "asked for its dimension"
         raise AssertionError(message)
 
     def embed(self, texts: Sequence[str], *, role: TextRole) -> NDArray[np.float32]:
-        """Fail."""
+        """Fail the test."""
         message = f"asked to embed {texts} as {role}"
         raise AssertionError(message)
 
@@ -222,7 +222,7 @@ def contents(result: RecallResult) -> list[str]:
     return [one.content for one in result.memories]
 
 
-def test_no_door_embeds_anything(alice: OwnerMemory, clock: SettableClock) -> None:
+def test_no_operation_embeds_text(alice: OwnerMemory, clock: SettableClock) -> None:
     kept = alice.remember("User prefers Rust", key="language")
     alice.remember("User prefers Go", key="language")
     alice.update(kept.id, content="User prefers Zig")
@@ -237,7 +237,7 @@ def test_no_door_embeds_anything(alice: OwnerMemory, clock: SettableClock) -> No
     alice.purge(kept.id)
 
 
-def test_nothing_is_wrong_with_a_store_without_vectors(
+def test_store_without_vectors_passes_verification(
     tmp_path: Path, alice: OwnerMemory, clock: SettableClock
 ) -> None:
     alice.remember("User prefers Rust", key="language")
@@ -251,7 +251,7 @@ def test_nothing_is_wrong_with_a_store_without_vectors(
         assert contents(again.recall("language", owner="alice")) == ["User prefers Rust"]
 
 
-def test_a_key_goes_along_to_other_profiles_and_stores(
+def test_keys_survive_profile_switch_and_import(
     tmp_path: Path, alice: OwnerMemory, clock: SettableClock
 ) -> None:
     kept = alice.remember("User prefers Rust", key="language")
@@ -268,14 +268,14 @@ def test_a_key_goes_along_to_other_profiles_and_stores(
         assert other.verify().findings == ()
 
 
-def test_a_key_has_one_memory_and_the_last_word_counts(alice: OwnerMemory) -> None:
+def test_key_has_one_memory_and_the_last_write_wins(alice: OwnerMemory) -> None:
     first = alice.remember("User prefers Rust", key="language")
     again = alice.remember("User prefers Go", key="language")
     assert (again.id, again.version) == (first.id, 2)
     assert contents(alice.recall("prefers")) == ["User prefers Go"]
 
 
-def test_knowledge_needs_a_key_and_an_entry_of_the_timeline_none(alice: OwnerMemory) -> None:
+def test_knowledge_needs_a_key_but_timeline_entries_do_not(alice: OwnerMemory) -> None:
     with pytest.raises(InvalidInput, match="key"):
         alice.remember("User prefers Rust")
     entry = alice.remember("[2026-05-07 14:30] Discussed tokio", kind="timeline")
@@ -283,15 +283,13 @@ def test_knowledge_needs_a_key_and_an_entry_of_the_timeline_none(alice: OwnerMem
     assert entry.importance == 0.5
 
 
-def test_two_keys_that_say_the_same_are_both_recalled(alice: OwnerMemory) -> None:
+def test_memories_with_equal_text_and_different_keys_are_both_recalled(alice: OwnerMemory) -> None:
     alice.remember("User prefers Rust", key="language")
     alice.remember("User prefers Rust", key="project_language")
     assert len(alice.recall("User prefers Rust").memories) == 2
 
 
-def test_an_entry_of_the_timeline_ends_after_90_days(
-    alice: OwnerMemory, clock: SettableClock
-) -> None:
+def test_timeline_entry_expires_after_90_days(alice: OwnerMemory, clock: SettableClock) -> None:
     alice.remember("Discussed tokio", kind="timeline")
     alice.remember("User knows tokio", key="skills")
     clock.advance(timedelta(days=89, hours=23))
@@ -300,7 +298,7 @@ def test_an_entry_of_the_timeline_ends_after_90_days(
     assert contents(alice.recall("tokio")) == ["User knows tokio"]
 
 
-def test_a_prompt_holds_five_of_knowledge_and_nothing_of_the_timeline(alice: OwnerMemory) -> None:
+def test_prompt_holds_five_knowledge_memories_and_no_timeline_entries(alice: OwnerMemory) -> None:
     alice.remember("Discussed tokio", kind="timeline")
     for number in range(7):
         alice.remember(f"tokio fact {number}", key=f"key_{number}")
@@ -311,14 +309,14 @@ def test_a_prompt_holds_five_of_knowledge_and_nothing_of_the_timeline(alice: Own
     assert alice.context("tokio", kinds=["timeline"]) == ""
 
 
-def test_a_part_of_a_word_or_of_a_key_is_found_where_no_keyword_is(alice: OwnerMemory) -> None:
+def test_search_falls_back_to_substrings_of_words_and_keys(alice: OwnerMemory) -> None:
     alice.remember("Deutsch", key="user_language_pref")
     alice.remember("Uses tabs", key="user_workflow")
     assert contents(alice.recall("language_pre")) == ["Deutsch"]
     assert contents(alice.recall("eutsc")) == ["Deutsch"]
 
 
-def test_the_words_of_a_key_are_searched_like_those_of_the_content(alice: OwnerMemory) -> None:
+def test_search_covers_words_of_the_key_and_the_content(alice: OwnerMemory) -> None:
     german = alice.remember("Deutsch", key="user_language_pref")
     alice.remember("Languages are fun", key="hobby")
     alice.remember("Uses tabs", key="workflow")
@@ -331,7 +329,7 @@ def test_the_words_of_a_key_are_searched_like_those_of_the_content(alice: OwnerM
     assert [one.id for one in alice.recall("tongue").memories] == [german.id]
 
 
-def test_percent_and_underscore_are_taken_literally(alice: OwnerMemory) -> None:
+def test_search_takes_percent_and_underscore_literally(alice: OwnerMemory) -> None:
     alice.remember("It is at 100%", key="coverage")
     alice.remember("It is at 1000", key="tests")
     assert contents(alice.recall("00%")) == ["It is at 100%"]
@@ -339,7 +337,7 @@ def test_percent_and_underscore_are_taken_literally(alice: OwnerMemory) -> None:
     assert contents(alice.recall("%")) == ["It is at 100%"]
 
 
-def test_what_holds_more_words_comes_first_then_the_newest(
+def test_substring_results_rank_by_matched_words_then_newest(
     alice: OwnerMemory, clock: SettableClock
 ) -> None:
     for key, content in (("a", "abcdef"), ("b", "abcdefghi"), ("c", "xabcdefx")):
@@ -348,7 +346,7 @@ def test_what_holds_more_words_comes_first_then_the_newest(
     assert contents(alice.recall("bcd fgh")) == ["abcdefghi", "xabcdefx", "abcdef"]
 
 
-def test_since_and_until_choose_by_time(alice: OwnerMemory, clock: SettableClock) -> None:
+def test_since_and_until_filter_by_time(alice: OwnerMemory, clock: SettableClock) -> None:
     start = clock.now()
     alice.remember("tokio one", kind="timeline")
     clock.advance(timedelta(hours=1))
@@ -357,17 +355,17 @@ def test_since_and_until_choose_by_time(alice: OwnerMemory, clock: SettableClock
     assert contents(alice.recall("tokio", since=start + timedelta(minutes=1))) == ["tokio two"]
 
 
-def test_a_search_by_vector_is_refused(alice: OwnerMemory) -> None:
+def test_vector_search_is_rejected(alice: OwnerMemory) -> None:
     with pytest.raises(InvalidInput, match="does not use vectors"):
         alice.recall("tokio", mode="vector")
 
 
-def test_messages_are_logged_and_never_recalled(alice: OwnerMemory) -> None:
+def test_messages_are_logged_but_never_recalled(alice: OwnerMemory) -> None:
     alice.learn("I like oolong", "Good")
     assert contents(alice.recall("oolong")) == []
 
 
-def test_a_fresh_process_loads_no_model() -> None:
+def test_new_process_loads_no_model() -> None:
     program = """
 import sys
 from memolith import Memolith
@@ -384,22 +382,22 @@ assert "onnxruntime" not in sys.modules
 # --- compression, with a scripted model -----------------------------------------------------------
 
 
-def talk(count: int) -> list[dict[str, str]]:
-    """Return so many turns, the last of which waits for its reply."""
-    said = [
+def build_history(count: int) -> list[dict[str, str]]:
+    """Return the given number of turns; the last one has no reply yet."""
+    messages = [
         {"role": role, "content": content}
         for n in range(count)
         for role, content in (("user", sentence(n)), ("assistant", f"Noted as item {n}."))
     ]
-    return said[:-1]
+    return messages[:-1]
 
 
-def test_what_is_compressed_becomes_an_entry_and_a_summary_in_the_history(
+def test_compressed_messages_become_a_timeline_entry_and_a_history_summary(
     clock: SettableClock,
 ) -> None:
     with condensing("timeline", clock) as (memory, _):
         agent = memory.owner("alice")
-        made = agent.compress(talk(6), session="s1")
+        made = agent.compress(build_history(6), session="s1")
         (entry,) = agent.list(kind="timeline").memories
         assert (entry.key or "").startswith("ctx_s1_")
         assert entry.content.startswith("[2026-03-01 12:00] ")
@@ -407,18 +405,18 @@ def test_what_is_compressed_becomes_an_entry_and_a_summary_in_the_history(
             "role": "system",
             "content": f"[Context Summary] {entry.content}",
         }
-        assert made.history[1:] == tuple(talk(6)[-4:])
+        assert made.history[1:] == tuple(build_history(6)[-4:])
 
 
-def test_only_what_was_said_since_is_compressed(clock: SettableClock) -> None:
+def test_only_messages_since_the_last_compression_are_compressed(clock: SettableClock) -> None:
     with condensing("timeline", clock) as (memory, server):
         for count in (6, 9, 9):
-            memory.compress(talk(count), session="s1", owner="alice")
+            memory.compress(build_history(count), session="s1", owner="alice")
         first, second = (turns(asked) for asked in server.requests)
-        assert [*first, *second] == [each["content"] for each in talk(9)[:-4]]
+        assert [*first, *second] == [each["content"] for each in build_history(9)[:-4]]
 
 
-def test_knowledge_for_the_input_comes_along(clock: SettableClock) -> None:
+def test_compression_returns_knowledge_relevant_to_the_input(clock: SettableClock) -> None:
     with condensing("timeline", clock) as (memory, _):
         memory.remember("User prefers Rust", key="language", owner="alice")
         history = [{"role": "user", "content": "Which language does the user prefer?"}]
@@ -426,20 +424,20 @@ def test_knowledge_for_the_input_comes_along(clock: SettableClock) -> None:
         assert made.context == "## Memory Context\n\n- language: User prefers Rust"
 
 
-def test_the_third_failure_in_a_row_dumps_the_messages_and_counts_anew(
+def test_third_failure_in_a_row_stores_the_raw_messages(
     clock: SettableClock,
 ) -> None:
     with condensing("timeline", clock, lambda _: error_answer(500)) as (memory, _):
         agent = memory.owner("alice")
-        made = [agent.compress(talk(6), session="s1") for _ in range(4)]
+        made = [agent.compress(build_history(6), session="s1") for _ in range(4)]
         assert [each.failed for each in made] == [True, True, True, False]
         assert [len(each.memories) for each in made] == [0, 0, 1, 0]
-        assert made[0].history == tuple(talk(6))
+        assert made[0].history == tuple(build_history(6))
         assert made[2].memories[0].content.startswith(f"[RAW] user: {sentence(0)}\n")
 
 
-def test_switched_off_it_still_compresses_and_writes_nothing(clock: SettableClock) -> None:
+def test_disabled_memory_compresses_without_writing(clock: SettableClock) -> None:
     with condensing("timeline", clock, numbers={"enabled": False}) as (memory, _):
-        made = memory.compress(talk(6), session="s1", owner="alice")
+        made = memory.compress(build_history(6), session="s1", owner="alice")
         assert len(made.history) == 5
         assert memory.list(owner="alice").total == 0

@@ -1,4 +1,7 @@
-"""The databases against the reference, step by step; see `memolith.testing.store_machine`."""
+"""Random operations on each database, compared with the reference implementation.
+
+See `memolith.testing.store_machine`.
+"""
 
 import shutil
 import tempfile
@@ -82,7 +85,7 @@ TestLongPostgresMachine.settings = settings(max_examples=200, stateful_step_coun
 
 
 class PostgresVectorMachine(PostgresMachine):
-    """With the vectors of all owners in the database."""
+    """PostgreSQL with all vectors in the database."""
 
     def open_store(self) -> Store:
         return PostgresStore.open(

@@ -27,30 +27,30 @@ NAME = "memory.db"
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with a new store, plain, and one that is sealed, with its keys: to be copied.
+def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with an unencrypted and an encrypted store, and its keys, to be copied.
 
-    To make a store takes ten times as long as to open one that was made.
+    Creating a store takes ten times as long as opening one.
     """
     folder = tmp_path_factory.mktemp("made")
     SqliteStore.open(folder / "plain" / NAME, cipher=PlainCipher()).close()
-    SqliteStore.open(folder / "sealed" / NAME, cipher=ring_in(folder / "sealed")).close()
+    SqliteStore.open(folder / "sealed" / NAME, cipher=build_ciphers(folder / "sealed")).close()
     return folder
 
 
 @pytest.fixture
-def plain(made: Path, tmp_path: Path) -> Path:
-    """A new store of this test's own."""
-    return shutil.copytree(made / "plain", tmp_path / "plain") / NAME
+def plain_path(template: Path, tmp_path: Path) -> Path:
+    """A new unencrypted store for one test."""
+    return shutil.copytree(template / "plain", tmp_path / "plain") / NAME
 
 
 @pytest.fixture
-def sealed(made: Path, tmp_path: Path) -> Path:
-    """A new store of this test's own, with its keys in the same folder."""
-    return shutil.copytree(made / "sealed", tmp_path / "sealed") / NAME
+def encrypted_path(template: Path, tmp_path: Path) -> Path:
+    """A new encrypted store for one test, with its keys in the same folder."""
+    return shutil.copytree(template / "sealed", tmp_path / "sealed") / NAME
 
 
-def ring_in(folder: Path) -> KeyRingCiphers:
+def build_ciphers(folder: Path) -> KeyRingCiphers:
     return KeyRingCiphers(KeyRing(folder / "key.ring", KeyFile(folder / "key")))
 
 
@@ -64,24 +64,24 @@ class TestInMemoryStore(StoreContract):
 
 class TestSqliteStore(StoreContract):
     @pytest.fixture
-    def fresh_store(self, plain: Path) -> Iterator[Store]:
-        store = SqliteStore.open(plain, cipher=PlainCipher())
+    def fresh_store(self, plain_path: Path) -> Iterator[Store]:
+        store = SqliteStore.open(plain_path, cipher=PlainCipher())
         yield store
         store.close()
 
 
 class TestEncryptedSqliteStore(StoreContract):
     @pytest.fixture
-    def fresh_store(self, sealed: Path) -> Iterator[Store]:
-        store = SqliteStore.open(sealed, cipher=ring_in(sealed.parent))
+    def fresh_store(self, encrypted_path: Path) -> Iterator[Store]:
+        store = SqliteStore.open(encrypted_path, cipher=build_ciphers(encrypted_path.parent))
         yield store
         store.close()
 
 
 class TestSqliteVecStore(NearnessContract, ScopeContract, ReembeddingContract):
     @pytest.fixture
-    def store(self, plain: Path) -> Iterator[Store]:
-        store = SqliteVecStore.open(plain, cipher=PlainCipher())
+    def store(self, plain_path: Path) -> Iterator[Store]:
+        store = SqliteVecStore.open(plain_path, cipher=PlainCipher())
         store.adopt_embedder("builders", DIMENSION)
         yield store
         store.close()
@@ -89,8 +89,8 @@ class TestSqliteVecStore(NearnessContract, ScopeContract, ReembeddingContract):
 
 class TestEncryptedSqliteVecStore(NearnessContract, ScopeContract):
     @pytest.fixture
-    def store(self, sealed: Path) -> Iterator[Store]:
-        store = SqliteVecStore.open(sealed, cipher=ring_in(sealed.parent))
+    def store(self, encrypted_path: Path) -> Iterator[Store]:
+        store = SqliteVecStore.open(encrypted_path, cipher=build_ciphers(encrypted_path.parent))
         store.adopt_embedder("builders", DIMENSION)
         yield store
         store.close()
@@ -99,18 +99,18 @@ class TestEncryptedSqliteVecStore(NearnessContract, ScopeContract):
 @pytest.mark.soak
 class TestStoreWhoseVectorsAreSentMeanwhile(StoreContract):
     @pytest.fixture
-    def fresh_store(self, plain: Path) -> Iterator[Store]:
-        chroma = EmbeddedChroma(plain.parent / "chroma")
-        store = ChromaStore.open(plain, cipher=PlainCipher(), chroma=chroma)
+    def fresh_store(self, plain_path: Path) -> Iterator[Store]:
+        chroma = EmbeddedChroma(plain_path.parent / "chroma")
+        store = ChromaStore.open(plain_path, cipher=PlainCipher(), chroma=chroma)
         yield store
         store.close()
 
 
 class TestStoreWithChromaInThisProcess(NearnessContract):
     @pytest.fixture
-    def store(self, plain: Path) -> Iterator[Store]:
-        chroma = EmbeddedChroma(plain.parent / "chroma")
-        store = UpToDateStore.open(plain, cipher=PlainCipher(), chroma=chroma)
+    def store(self, plain_path: Path) -> Iterator[Store]:
+        chroma = EmbeddedChroma(plain_path.parent / "chroma")
+        store = UpToDateStore.open(plain_path, cipher=PlainCipher(), chroma=chroma)
         store.adopt_embedder("builders", DIMENSION)
         yield store
         store.close()
@@ -119,15 +119,15 @@ class TestStoreWithChromaInThisProcess(NearnessContract):
 class TestEncryptedStoreWithChromaServer(NearnessContract, ScopeContract):
     @pytest.fixture
     def store(self, tmp_path: Path) -> Iterator[Store]:
-        # Not a copy: on the server the vectors of a store stand under the store's own id.
+        # Not a copy: the server keys vectors by the id of the store.
         chroma = ChromaServer(on_server().url, 30.0)
-        store = UpToDateStore.open(tmp_path / NAME, cipher=ring_in(tmp_path), chroma=chroma)
+        store = UpToDateStore.open(tmp_path / NAME, cipher=build_ciphers(tmp_path), chroma=chroma)
         store.adopt_embedder("builders", DIMENSION)
         yield store
         store.close()
 
 
-@pytest.mark.soak  # encrypted, as stores are, it stands below; the machine runs it plain
+@pytest.mark.soak  # the encrypted variant below runs always; the machine covers the plain one
 class TestPostgresStore(StoreContract):
     @pytest.fixture
     def fresh_store(self, postgres_url: str) -> Iterator[Store]:
@@ -137,7 +137,7 @@ class TestPostgresStore(StoreContract):
 
 @pytest.fixture(scope="module")
 def keys(tmp_path_factory: pytest.TempPathFactory, postgres_url: str) -> Path:
-    """A folder for the key ring of a store that is emptied for each test, and keeps its keys."""
+    """A folder for the key ring of a store that is emptied for each test but keeps its keys."""
     dropped(postgres_url, own("sealed"))
     return tmp_path_factory.mktemp("keys")
 
@@ -145,7 +145,7 @@ def keys(tmp_path_factory: pytest.TempPathFactory, postgres_url: str) -> Path:
 class TestEncryptedPostgresStore(StoreContract):
     @pytest.fixture
     def fresh_store(self, postgres_url: str, keys: Path) -> Iterator[Store]:
-        with fresh(postgres_url, own("sealed"), ring_in(keys)) as store:
+        with fresh(postgres_url, own("sealed"), build_ciphers(keys)) as store:
             yield store
 
 
@@ -165,6 +165,6 @@ class TestEncryptedPostgresStoreWithVectorsInTheDatabase(
 ):
     @pytest.fixture
     def store(self, postgres_url: str, keys: Path) -> Iterator[Store]:
-        with fresh(postgres_url, own("sealed"), ring_in(keys), vectors_in_memory=0) as store:
+        with fresh(postgres_url, own("sealed"), build_ciphers(keys), vectors_in_memory=0) as store:
             store.adopt_embedder("builders", DIMENSION)
             yield store

@@ -8,7 +8,7 @@ PACKAGE = ROOT / "src" / "memolith"
 PAGE = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
 
 
-def test_the_map_lists_every_top_level_module_once() -> None:
+def test_module_map_lists_every_top_level_module_once() -> None:
     rows = re.findall(r"^\| `(\w+)` \|", PAGE, flags=re.MULTILINE)
     modules = [
         each.stem
@@ -18,7 +18,7 @@ def test_the_map_lists_every_top_level_module_once() -> None:
     assert sorted(rows) == sorted(modules)
 
 
-def test_every_file_named_as_an_answer_exists() -> None:
+def test_every_file_named_in_the_answers_exists() -> None:
     answers = PAGE[PAGE.index("| question | answer |") : PAGE.index("## House style")]
     named = re.findall(r"`((?:\w+/)+(?:\w+\.py)?)`", answers)
     assert named

@@ -1,4 +1,4 @@
-"""The files of deploy/ name what there is: settings, files, commands."""
+"""The files of deploy/ name existing settings, files and commands."""
 
 from __future__ import annotations
 
@@ -17,41 +17,41 @@ from memolith.stores import KEY_VARIABLE
 ROOT = Path(__file__).parents[2]
 DEPLOY = ROOT / "deploy"
 
-_FROM_FILES = "_FILE"
-"""What the container's first program reads a secret from."""
+_FILE_SUFFIX = "_FILE"
+"""Suffix of the variables from which the entry point reads secrets."""
 
 _HOSTS_OF_REGISTRIES = re.compile(r"(FROM|image:)\s+[\w-]+(\.[\w-]+)+[:/]")
 
 
-def files() -> list[Path]:
+def list_files() -> list[Path]:
     return sorted(each for each in DEPLOY.rglob("*") if each.is_file() and each.name != "secrets")
 
 
-def compose() -> dict[str, Any]:
+def load_compose() -> dict[str, Any]:
     read: dict[str, Any] = yaml.safe_load((DEPLOY / "compose.yaml").read_text())
     return read
 
 
-def from_files() -> set[str]:
+def get_secret_variables() -> set[str]:
     text = (DEPLOY / "entrypoint.sh").read_text()
     return set(re.findall(r"^from_file (\w+)", text, re.MULTILINE))
 
 
-@pytest.mark.parametrize("path", files(), ids=lambda path: path.name)
-def test_every_variable_is_a_setting(path: Path) -> None:
+@pytest.mark.parametrize("path", list_files(), ids=lambda path: path.name)
+def test_every_variable_names_a_setting(path: Path) -> None:
     known = {each.variable for each in ALL_SETTINGS.values()} | {KEY_VARIABLE}
-    known |= {f"{each}{_FROM_FILES}" for each in from_files()}
+    known |= {f"{each}{_FILE_SUFFIX}" for each in get_secret_variables()}
     named = set(re.findall(r"\bMEMOLITH_[A-Z0-9_]+", path.read_text()))
     assert named <= known
 
 
-@pytest.mark.parametrize("path", files(), ids=lambda path: path.name)
-def test_no_registry_is_named(path: Path) -> None:
+@pytest.mark.parametrize("path", list_files(), ids=lambda path: path.name)
+def test_no_file_names_an_image_registry(path: Path) -> None:
     assert not _HOSTS_OF_REGISTRIES.search(path.read_text())
 
 
-def test_the_services_are_a_database_its_upgrade_a_server_and_a_worker() -> None:
-    services = compose()["services"]
+def test_compose_runs_database_upgrade_server_and_worker() -> None:
+    services = load_compose()["services"]
     assert list(services) == ["db", "upgrade", "server", "worker"]
     for name in ("upgrade", "server", "worker"):
         assert services[name]["command"][0] in COMMANDS
@@ -60,8 +60,8 @@ def test_the_services_are_a_database_its_upgrade_a_server_and_a_worker() -> None
     assert services["server"]["ports"] == ["127.0.0.1:8377:8377"]
 
 
-def test_who_owns_the_tables_is_not_who_uses_them() -> None:
-    services = compose()["services"]
+def test_application_services_do_not_use_the_table_owner_role() -> None:
+    services = load_compose()["services"]
     stores = {
         name: services[name]["environment"]["MEMOLITH_STORE"] for name in services if name != "db"
     }
@@ -70,8 +70,8 @@ def test_who_owns_the_tables_is_not_who_uses_them() -> None:
     assert "deploy_password" not in services["server"]["secrets"] + services["worker"]["secrets"]
 
 
-def test_secrets_come_as_files_and_in_no_other_way() -> None:
-    read = compose()
+def test_secrets_are_passed_only_as_files() -> None:
+    read = load_compose()
     for service in read["services"].values():
         for variable, value in service["environment"].items():
             is_secret = re.search("PASSWORD|KEY", variable) and "PATH" not in variable
@@ -81,7 +81,7 @@ def test_secrets_come_as_files_and_in_no_other_way() -> None:
     assert all(name in made for name in read["secrets"])
 
 
-def test_what_the_image_copies_is_there_and_sent_to_the_build() -> None:
+def test_image_copies_only_files_sent_to_the_build() -> None:
     lines = (DEPLOY / "Dockerfile").read_text().splitlines()
     copied = [line.split()[1:-1] for line in lines if line.startswith("COPY ")]
     own = [path for each in copied for path in each if not path.startswith(("--", "/"))]
@@ -91,7 +91,7 @@ def test_what_the_image_copies_is_there_and_sent_to_the_build() -> None:
         assert any(path.startswith(each[1:]) for each in sent if each.startswith("!")), path
 
 
-def test_the_image_runs_as_nobody_in_particular_and_says_how_it_is() -> None:
+def test_image_runs_unprivileged_and_has_a_health_check() -> None:
     text = (DEPLOY / "Dockerfile").read_text()
     last = text.rsplit("FROM ", 1)[1]
     assert re.search(r"^USER memolith$", last, re.MULTILINE)
@@ -102,7 +102,7 @@ def test_the_image_runs_as_nobody_in_particular_and_says_how_it_is() -> None:
     assert all(re.search(rf"^{each} = \[", project, re.MULTILINE) for each in extras[1].split(","))
 
 
-def test_the_first_program_gives_secrets_on_and_hides_them_from_the_arguments(
+def test_entry_point_passes_secrets_by_environment_not_arguments(
     tmp_path: Path,
 ) -> None:
     (tmp_path / "memolith").write_text(

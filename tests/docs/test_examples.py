@@ -1,4 +1,4 @@
-"""Every program under examples/ runs and says what it is for."""
+"""Every program under examples/ runs and documents its purpose."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ import pytest
 EXAMPLES = sorted((Path(__file__).parents[2] / "examples").glob("*.py"))
 
 
-def test_there_are_examples() -> None:
+def test_examples_exist() -> None:
     assert EXAMPLES
 
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
-def test_an_example_runs(path: Path, tmp_path: Path) -> None:
+def test_example_runs_and_documents_its_command(path: Path, tmp_path: Path) -> None:
     home = {"HOME": str(tmp_path), "XDG_DATA_HOME": str(tmp_path), "XDG_CONFIG_HOME": str(tmp_path)}
     done = subprocess.run(
         [sys.executable, "-W", "error", str(path)],

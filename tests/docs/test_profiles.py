@@ -1,4 +1,4 @@
-"""The page of each profile says what the profile is."""
+"""The page of each profile agrees with its definition."""
 
 import re
 from pathlib import Path
@@ -14,39 +14,39 @@ PROFILES = ProfileRegistry(profile_factories(Settings()))
 EMBEDDER = "all-MiniLM-L6-v2"
 
 
-def page_of(name: str) -> str:
+def read_page(name: str) -> str:
     return (PAGES / f"{name}.md").read_text(encoding="utf-8")
 
 
-def cells(row: str) -> list[str]:
+def split_cells(row: str) -> list[str]:
     return [cell.strip() for cell in row.strip("|").split("|")]
 
 
-def settings_of(name: str) -> list[list[str]]:
-    """Return the rows of the reference that are about a profile, without saying so."""
-    rows = [cells(row) for row in render_markdown().splitlines()[2:]]
+def get_setting_rows(name: str) -> list[list[str]]:
+    """Return the reference rows of a profile, without the "only" notes."""
+    rows = [split_cells(row) for row in render_markdown().splitlines()[2:]]
     own = [row for row in rows if row[4] == name]
     return [[*row[:4], row[5].replace(f" ({name} only)", "")] for row in own]
 
 
-def test_there_is_a_page_for_each_profile() -> None:
+def test_every_profile_has_a_page() -> None:
     assert {page.stem for page in PAGES.glob("*.md")} == {*PROFILES, "index"}
 
 
 @check_each("name", PROFILES)
-def test_its_settings_are_those_of_the_reference(name: str) -> None:
-    rows = [cells(row) for row in page_of(name).splitlines() if row.startswith("| `")]
-    assert [row for row in rows if len(row) == 5] == settings_of(name)
+def test_page_lists_the_profiles_settings(name: str) -> None:
+    rows = [split_cells(row) for row in read_page(name).splitlines() if row.startswith("| `")]
+    assert [row for row in rows if len(row) == 5] == get_setting_rows(name)
 
 
 @check_each("name", PROFILES)
-def test_its_kinds_stand_on_its_page(name: str) -> None:
-    page = page_of(name)
+def test_page_names_every_kind_of_the_profile(name: str) -> None:
+    page = read_page(name)
     assert [kind for kind in PROFILES[name].kinds if kind not in page] == []
 
 
 @check_each("name", PROFILES)
-def test_its_thresholds_are_those_in_force_with_the_local_embedder(name: str) -> None:
+def test_page_lists_thresholds_of_the_local_embedder(name: str) -> None:
     plain = load()
     local = apply_embedder_thresholds(plain, EMBEDDER)
     owned = {setting.name for setting in ALL_SETTINGS.values() if setting.profile == name}
@@ -55,12 +55,12 @@ def test_its_thresholds_are_those_in_force_with_the_local_embedder(name: str) ->
         (f"`{each}`", f"{plain.get_value(each):.2f}", f"{local.get_value(each):.2f}")
         for each in changed
     }
-    rows = [cells(row) for row in page_of(name).splitlines() if row.startswith("| `")]
+    rows = [split_cells(row) for row in read_page(name).splitlines() if row.startswith("| `")]
     assert {tuple(row) for row in rows if len(row) == 3} == wanted
 
 
-def test_the_map_of_kinds_is_the_profiles_own() -> None:
-    rows = [cells(row) for row in page_of("index").splitlines() if row.startswith("| ")]
+def test_index_maps_kinds_like_the_profiles() -> None:
+    rows = [split_cells(row) for row in read_page("index").splitlines() if row.startswith("| ")]
     others = [each for name, each in PROFILES.items() if name != "standard"]
     wanted = [
         [kind, *(each.own_kinds.get(kind, kind) for each in others)]
@@ -69,8 +69,8 @@ def test_the_map_of_kinds_is_the_profiles_own() -> None:
     assert [row for row in rows if row[0] in PROFILES["standard"].kinds] == wanted
 
 
-def test_the_sample_of_a_profile_of_ones_own_works_as_it_stands(tmp_path: Path) -> None:
-    [sample] = re.findall(r"(?ms)^```toml\n(\[memory\]\n.*?)^```$", page_of("index"))
+def test_sample_of_a_custom_profile_loads(tmp_path: Path) -> None:
+    [sample] = re.findall(r"(?ms)^```toml\n(\[memory\]\n.*?)^```$", read_page("index"))
     file = tmp_path / "memolith.toml"
     file.write_text(sample, encoding="utf-8")
     loaded = load(file)

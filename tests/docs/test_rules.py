@@ -1,4 +1,4 @@
-"""The report of the rules of the profiles lists every conformance test."""
+"""The report of profile rules lists every conformance test."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""After the tests: a table of what the trials have come to."""
+"""Fixtures of the durability tests, and a summary table of their trials."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _PROPERTY = "durability"
 
 @pytest.fixture(params=["sqlite", "postgresql"])
 def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
-    """Where a new store is to be: the file, or the URL of a database of its own."""
+    """The location of a new store: a file path, or the URL of a new database."""
     if request.param == "sqlite":
         yield str(tmp_path / "memory.db")
         return
@@ -25,15 +25,15 @@ def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
 
 @pytest.fixture
 def tally(request: pytest.FixtureRequest) -> Iterator[Tally]:
-    """What the test counts; it goes into the table whether the test passes or not."""
-    counted = Tally()
-    yield counted
+    """The counts of one test; they enter the table whether the test passes or fails."""
+    counts = Tally()
+    yield counts
     name = request.node.originalname or request.node.name
-    request.node.user_properties.append((_PROPERTY, (name, counted.values())))
+    request.node.user_properties.append((_PROPERTY, (name, counts.values())))
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    rows = _rows(terminalreporter)
+    rows = _sum_counts(terminalreporter)
     if not rows:
         return
     terminalreporter.section("nothing lost")
@@ -44,8 +44,8 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
         write(" ".join([f"{name:<{width}}", *(f"{value:>12,}" for value in values)]))
 
 
-def _rows(reporter: pytest.TerminalReporter) -> dict[str, list[int]]:
-    """Return the sums of what tests of one name have counted."""
+def _sum_counts(reporter: pytest.TerminalReporter) -> dict[str, list[int]]:
+    """Return the summed counts of the tests with one name."""
     rows: dict[str, list[int]] = {}
     for report in (each for reports in reporter.stats.values() for each in reports):
         if getattr(report, "when", None) != "teardown":

@@ -38,14 +38,14 @@ def wire(store: str) -> Iterator[Proxy]:
         yield made
 
 
-def through(wire: Proxy, store: str) -> str:
-    """Return the URL of a store behind a wire."""
+def get_proxied_url(wire: Proxy, store: str) -> str:
+    """Return the URL of a store through the proxy."""
     with psycopg.connect(store) as database:
         name, user = database.info.dbname, database.info.user
     return f"postgresql://{user}@127.0.0.1:{wire.port}/{name}"
 
 
-def said(number: int) -> list[Message]:
+def build_messages(number: int) -> list[Message]:
     return [
         Message(
             "Ann", f"Line {line} of call {number} is about boats", external_id=f"{number}.{line}"
@@ -56,16 +56,16 @@ def said(number: int) -> list[Message]:
 
 CALLS: dict[str, Callable[[OwnerMemory, int], object]] = {
     "remember": lambda own, n: own.remember(f"The boat of pier {n} is green", key=f"boat {n}"),
-    "log": lambda own, n: own.log(said(n), session="harbour"),
+    "log": lambda own, n: own.log(build_messages(n), session="harbour"),
 }
 
 
-def written(memory: Memolith) -> Stored:
+def read_records(memory: Memolith) -> Stored:
     return {owner: dict(records) for owner, records in everything(memory).items()}
 
 
-def refusal(call: Callable[[OwnerMemory, int], object], own: OwnerMemory, number: int) -> str:
-    """Make a call, and return why it was refused, if it was."""
+def try_call(call: Callable[[OwnerMemory, int], object], own: OwnerMemory, number: int) -> str:
+    """Make a call; return the error message if it was refused, else an empty string."""
     try:
         call(own, number)
     except StoreUnavailable as error:
@@ -74,37 +74,37 @@ def refusal(call: Callable[[OwnerMemory, int], object], own: OwnerMemory, number
 
 
 def cut_everywhere(wire: Proxy, store: str, tally: Tally, name: str, step: int) -> None:
-    """Cut one call after the other, each some messages later, until one comes through."""
+    """Cut one call after another, each `step` messages later, over all messages of a call."""
     call = CALLS[name]
     refused = 0
-    with opened(through(wire, store), PLAIN) as memory, opened(store, PLAIN) as beside:
+    with opened(get_proxied_url(wire, store), PLAIN) as memory, opened(store, PLAIN) as direct:
         own = memory.owner("alice")
         call(own, 0)
         wire.arm()
         call(own, 1)
-        messages, size = wire.passed, len(written(beside)["alice"]) // 2
+        messages, size = wire.passed, len(read_records(direct)["alice"]) // 2
         for number in range(2, 2 + len(_SHARES) * messages // step):
             place, share = divmod((number - 2) * step, messages)[::-1]
-            before = written(beside)["alice"]
+            before = read_records(direct)["alice"]
             wire.arm(Cut(place + 1, _SHARES[share]))
-            problem = refusal(call, own, number)
+            problem = try_call(call, own, number)
             wire.disarm()
-            after = written(beside)["alice"]
+            after = read_records(direct)["alice"]
             assert {id_: after.get(id_) for id_ in before} == before
             assert len(after) - len(before) in ((0, size) if problem else (size,))
             assert problem == "" or "PostgreSQL at 127.0.0.1" in problem
             refused += bool(problem)
             call(own, number)
-            again = written(beside)["alice"]
+            again = read_records(direct)["alice"]
             assert len(again) == len(before) + size
             assert {id_: again[id_] for id_ in after} == after
             tally.trials += 1
         assert refused
-        assert beside.verify().findings == ()
+        assert direct.verify().findings == ()
 
 
 @pytest.mark.parametrize("name", CALLS)
-def test_a_call_whose_wire_is_cut_is_done_whole_or_not_at_all(
+def test_call_is_atomic_if_its_connection_breaks(
     wire: Proxy, store: str, tally: Tally, name: str
 ) -> None:
     cut_everywhere(wire, store, tally, name, step=41)
@@ -113,14 +113,14 @@ def test_a_call_whose_wire_is_cut_is_done_whole_or_not_at_all(
 @pytest.mark.soak
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("name", CALLS)
-def test_a_call_whose_wire_is_cut_at_any_message_is_done_whole_or_not_at_all(
+def test_call_is_atomic_if_cut_at_any_message(
     wire: Proxy, store: str, tally: Tally, name: str
 ) -> None:
     cut_everywhere(wire, store, tally, name, step=1)
 
 
-def test_a_write_whose_answer_alone_is_lost_is_told_to_be_in_doubt(wire: Proxy, store: str) -> None:
-    with opened(through(wire, store), PLAIN) as memory:
+def test_write_with_lost_commit_reply_reports_an_unknown_outcome(wire: Proxy, store: str) -> None:
+    with opened(get_proxied_url(wire, store), PLAIN) as memory:
         own = memory.owner("alice")
         CALLS["remember"](own, 0)
         wire.arm(unheard=b"COMMIT\0")
@@ -130,9 +130,9 @@ def test_a_write_whose_answer_alone_is_lost_is_told_to_be_in_doubt(wire: Proxy, 
         assert {each.key for each in own.list().memories} == {"boat 0", "boat 1"}
 
 
-def test_a_wire_that_goes_silent_is_waited_for_only_so_long(wire: Proxy, store: str) -> None:
-    """At any message of a write: also of the first, on a connection that has stood idle."""
-    url = through(wire, store)
+def test_write_on_silent_connection_times_out(wire: Proxy, store: str) -> None:
+    """At any message of a write, including the first one on an idle connection."""
+    url = get_proxied_url(wire, store)
     with opened(url, PLAIN, busy_timeout_s=0.5, statement_timeout_s=1) as memory:
         own = memory.owner("alice")
         own.remember("The boat is blue")
@@ -152,10 +152,8 @@ def test_a_wire_that_goes_silent_is_waited_for_only_so_long(wire: Proxy, store: 
         assert memory.verify().findings == ()
 
 
-def test_a_server_that_takes_connections_and_says_nothing_is_waited_for_only_so_long(
-    wire: Proxy, store: str
-) -> None:
-    url = through(wire, store)
+def test_connecting_to_a_silent_server_times_out(wire: Proxy, store: str) -> None:
+    url = get_proxied_url(wire, store)
     with opened(url, PLAIN, busy_timeout_s=0.2) as memory:
         wire.arm(silent_after=0)
         with pytest.raises(StoreUnavailable, match=r"no answer for [0-9.]+ s|timeout expired"):

@@ -1,4 +1,4 @@
-"""The power is cut at each moment of a call that changes more than one file, or removes."""
+"""The power is cut at each moment of a call that changes several files or deletes data."""
 
 from __future__ import annotations
 
@@ -46,17 +46,17 @@ def after_rotating(before: Stored) -> Stored:
     return before
 
 
-def tell(memory: Memolith) -> None:
-    """Tell a new owner's first memory, for whom a key is made."""
+def remember(memory: Memolith) -> None:
+    """Store the first memory of a new owner, which creates the owner's key."""
     memory.remember("A first word", owner="carol", key="first")
 
 
-def after_telling(before: Stored) -> Stored:
+def after_remembering(before: Stored) -> Stored:
     return {**before, "carol": {"": "A first word"}}
 
 
 CALLS = {
-    "tell": (tell, after_telling),
+    "remember": (remember, after_remembering),
     "erase": (erase, after_erasing),
     "purge": (purge, after_purging),
     "rotate": (rotate, after_rotating),
@@ -65,7 +65,7 @@ CALLS = {
 
 @dataclass(frozen=True, slots=True)
 class Scene:
-    """A store as it is before a call, and what is in it."""
+    """A store before a call, and its contents."""
 
     place: Path
     stored: Stored
@@ -73,7 +73,7 @@ class Scene:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What came of a call: where to go on, whether it returned before the cut, its changes."""
+    """Result of a call: the resulting store, whether it returned before the cut, disk changes."""
 
     place: Path
     returned: bool
@@ -93,15 +93,17 @@ def scene(tmp_path: Path) -> Scene:
 
 
 @pytest.fixture
-def nothing(tmp_path: Path) -> Scene:
+def empty_scene(tmp_path: Path) -> Scene:
     """An empty folder."""
     place = tmp_path / "before"
     place.mkdir()
     return Scene(place, {})
 
 
-def cut_in(scene: Scene, call: Callable[[Memolith], None], cut_after: int | None) -> Outcome:
-    """Do a call on a copy of the scene, with the power cut after so many changes, or at the end."""
+def cut_during_call(
+    scene: Scene, call: Callable[[Memolith], None], cut_after: int | None
+) -> Outcome:
+    """Make a call on a copy of the scene; cut the power after some disk changes, or at the end."""
     place = shutil.copytree(scene.place, scene.place.with_name("during"))
     disk = Disk(cut_after or 0, cut_after=cut_after)
     with plugged_in(disk), opened(place / STORE, str(place / KEY)) as memory:
@@ -110,62 +112,64 @@ def cut_in(scene: Scene, call: Callable[[Memolith], None], cut_after: int | None
     return Outcome(disk.moved(place, scene.place.with_name("after")), returned, changes)
 
 
-def contents(stored: Stored) -> dict[str, list[str]]:
-    """Return what is stored without ids: those of new records nobody knows before."""
+def get_contents(stored: Stored) -> dict[str, list[str]]:
+    """Return the stored contents without ids, since ids of new records are unpredictable."""
     return {owner: sorted(them.values()) for owner, them in stored.items()}
 
 
 def check_cut(scene: Scene, name: str, cut_after: int, tally: Tally) -> None:
-    """Check that the call has happened, or not if it had not returned, and can be repeated."""
+    """Check that a call is complete, or absent if it did not return, and can be repeated."""
     call, change = CALLS[name]
-    before, wanted = contents(scene.stored), contents(change(scene.stored))
-    outcome = cut_in(scene, call, cut_after)
+    before, wanted = get_contents(scene.stored), get_contents(change(scene.stored))
+    outcome = cut_during_call(scene, call, cut_after)
     tally.trials += 1
     tally.acknowledged += outcome.returned
     with opened(outcome.place / STORE, str(outcome.place / KEY)) as memory:
-        found = contents(everything(memory))
+        found = get_contents(everything(memory))
         assert found == wanted or (found == before and not outcome.returned)
         assert memory.verify().findings == ()
         call(memory)
-        assert contents(everything(memory)) == wanted
+        assert get_contents(everything(memory)) == wanted
         assert memory.verify().findings == ()
     shutil.rmtree(outcome.place)
 
 
-def changes_of(scene: Scene, name: str) -> int:
+def count_changes(scene: Scene, name: str) -> int:
     """Count the changes on the disk from the opening of the store to the end of the call."""
-    outcome = cut_in(scene, CALLS[name][0], None)
+    outcome = cut_during_call(scene, CALLS[name][0], None)
     shutil.rmtree(outcome.place)
     assert outcome.returned
     return outcome.changes
 
 
 @pytest.mark.parametrize("name", CALLS)
-def test_a_call_that_is_cut_short_has_happened_or_not_and_can_be_repeated(
+def test_interrupted_call_is_atomic_and_can_be_repeated(
     scene: Scene, name: str, tally: Tally
 ) -> None:
-    total = changes_of(scene, name)
+    total = count_changes(scene, name)
     for part in range(1, 7):
         check_cut(scene, name, total * part // 6, tally)
 
 
 @pytest.mark.parametrize("part", range(1, 7))
-def test_a_store_that_is_made_when_the_power_is_cut_can_be_opened(
-    nothing: Scene, part: int, tally: Tally
+def test_store_whose_creation_was_interrupted_can_be_opened(
+    empty_scene: Scene, part: int, tally: Tally
 ) -> None:
-    check_cut(nothing, "tell", changes_of(nothing, "tell") * part // 6, tally)
+    check_cut(empty_scene, "remember", count_changes(empty_scene, "remember") * part // 6, tally)
 
 
 @pytest.mark.soak
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("name", CALLS)
-def test_a_call_may_be_cut_short_at_any_moment(scene: Scene, name: str, tally: Tally) -> None:
-    for cut_after in range(changes_of(scene, name) + 1):
+def test_call_interrupted_at_any_moment_is_atomic(scene: Scene, name: str, tally: Tally) -> None:
+    for cut_after in range(count_changes(scene, name) + 1):
         check_cut(scene, name, cut_after, tally)
 
 
 @pytest.mark.soak
 @pytest.mark.timeout(600)
-def test_a_store_may_be_cut_short_at_any_moment_of_its_making(nothing: Scene, tally: Tally) -> None:
-    for cut_after in range(changes_of(nothing, "tell") + 1):
-        check_cut(nothing, "tell", cut_after, tally)
+def test_store_creation_interrupted_at_any_moment_can_be_repeated(
+    empty_scene: Scene, tally: Tally
+) -> None:
+    for cut_after in range(count_changes(empty_scene, "remember") + 1):
+        check_cut(empty_scene, "remember", cut_after, tally)

@@ -1,4 +1,4 @@
-"""One connection to read and one to write are enough for any call: none asks for a second."""
+"""One read and one write connection suffice for any call: no call needs a second."""
 
 from __future__ import annotations
 
@@ -15,9 +15,7 @@ _WORKERS = 3
 _CALLS = 10
 
 
-def test_threads_share_one_connection_to_read_and_one_to_write(
-    postgres_url: str, tally: Tally
-) -> None:
+def test_threads_share_one_read_and_one_write_connection(postgres_url: str, tally: Tally) -> None:
     ledger, lock = Ledger(), Lock()
 
     def take(line: Line) -> None:

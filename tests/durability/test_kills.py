@@ -1,4 +1,4 @@
-"""A process that writes is killed with SIGKILL: nothing acknowledged is lost."""
+"""A writing process is killed with SIGKILL: no acknowledged write is lost."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from support.processes import killed
 from support.stores import PLAIN, opened
 
 _OPENING_S = 0.3
-"""In which a writer has opened the store and made its first call, mostly."""
+"""Usual time until a writer has opened the store and made its first call."""
 
 _MOST_LINES = 200
-"""Up to where a writer comes: a hundred calls, two lines each."""
+"""Maximum output of a writer before its kill: a hundred calls with two lines each."""
 
 
-def kill_again_and_again(
+def kill_repeatedly(
     store: str, folder: Path, tally: Tally, *, encrypted: bool, seed: int, kills: int
 ) -> None:
-    """Kill one writer after the other on one store, and check it after each.
+    """Kill one writer after another on one store, and check the store after each kill.
 
-    Every other seed has it open here while the writer is killed, so that what the writer leaves
-    half done in the shared memory beside the log is met by a process that goes on.
+    For odd seeds this process keeps the store open meanwhile, so that a surviving process has to
+    handle the shared memory of the write-ahead log as the killed writer left it.
     """
     chosen = random.Random(seed)  # noqa: S311 - the same moments in every run
     key = str(folder / "key") if encrypted else PLAIN
@@ -35,7 +35,7 @@ def kill_again_and_again(
     for kill in range(kills):
         workers = chosen.choice((("0",), ("0",), ("0", "1", "2")))
         orders = Orders(store, key, seed * 1_000 + kill, workers)
-        after_s, after_lines = moment(chosen)
+        after_s, after_lines = choose_moment(chosen)
         for line in killed(orders.command(), after_s, after_lines=after_lines)[1:]:
             ledger.take(decode(line))
         memory = stays_open or opened(store, key)
@@ -46,8 +46,8 @@ def kill_again_and_again(
         check_all(memory, ledger, tally)
 
 
-def moment(chosen: random.Random) -> tuple[float, int]:
-    """Choose when to kill: so long after so many lines; the first says "starting"."""
+def choose_moment(chosen: random.Random) -> tuple[float, int]:
+    """Choose the time of a kill: seconds after a number of lines; the first line is "starting"."""
     if chosen.random() < 0.3:
         return chosen.uniform(0, _OPENING_S), 1
     return chosen.uniform(0, 0.01), chosen.randint(2, _MOST_LINES)
@@ -58,17 +58,17 @@ def moment(chosen: random.Random) -> tuple[float, int]:
     [("sqlite", True, 1, 3), ("sqlite", False, 2, 2), ("postgresql", True, 3, 2)],
     indirect=["store"],
 )
-def test_nothing_acknowledged_is_lost_to_a_kill(
+def test_no_acknowledged_write_is_lost_to_a_kill(
     store: str, tmp_path: Path, tally: Tally, *, encrypted: bool, seed: int, kills: int
 ) -> None:
-    kill_again_and_again(store, tmp_path, tally, encrypted=encrypted, seed=seed, kills=kills)
+    kill_repeatedly(store, tmp_path, tally, encrypted=encrypted, seed=seed, kills=kills)
 
 
 @pytest.mark.soak
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("encrypted", [True, False], ids=["encrypted", "plain"])
 @pytest.mark.parametrize("seed", range(10, 20))
-def test_nothing_acknowledged_is_lost_to_500_kills(
+def test_no_acknowledged_write_is_lost_to_500_kills(
     store: str, tmp_path: Path, tally: Tally, *, encrypted: bool, seed: int
 ) -> None:
-    kill_again_and_again(store, tmp_path, tally, encrypted=encrypted, seed=seed, kills=25)
+    kill_repeatedly(store, tmp_path, tally, encrypted=encrypted, seed=seed, kills=25)

@@ -1,6 +1,6 @@
-"""A process that learns with a model is killed with SIGKILL: it is learned all the same, and once.
+"""A process that learns with a model is killed with SIGKILL: each exchange is learned once.
 
-The model is here, in the process that kills; each that is killed asks it over a socket.
+The model runs in the test process; the killed processes call it over a socket.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ from support.processes import Ended, killed_at
 from support.scripted_learning import PROFILES, say
 
 _OPENING_S = 0.3
-"""In which a process has opened the store and asked its first, mostly."""
+"""Usual time until a process has opened the store and made its first call."""
 
 
 def run_and_kill(trial: Trial, chosen: random.Random, *, talks: bool = False) -> Ended:
-    """Let a process learn, and kill it after some calls, or before its first."""
+    """Run a learning process and kill it after some calls, or before its first."""
     opening = chosen.random() < 0.2
     enough = trial.model.calls + (0 if opening else chosen.randint(1, 6))
     after_s = chosen.uniform(0, _OPENING_S if opening else 2 * LONGEST_CALL_S)
@@ -42,12 +42,12 @@ def run_and_kill(trial: Trial, chosen: random.Random, *, talks: bool = False) ->
 
 
 def run_to_the_end(trial: Trial, *, talks: bool = False) -> None:
-    """Let a process learn what is left."""
+    """Run a process that learns the remaining exchanges."""
     assert not _run(trial, lambda: False, 0.0, talks=talks).killed
 
 
 def _run(trial: Trial, is_time: Callable[[], bool], after_s: float, *, talks: bool) -> Ended:
-    """Run a process; then it is so late that what it had claimed is free."""
+    """Run a process, then advance the clock until its leases have expired."""
     orders = Orders(
         trial.store,
         trial.key,
@@ -62,7 +62,7 @@ def _run(trial: Trial, is_time: Callable[[], bool], after_s: float, *, talks: bo
 
 
 def learn_through_kills(store: str, folder: Path, tally: Tally, case: Case) -> Found:
-    """Log exchanges, then kill one process after the other that learns from them."""
+    """Log exchanges, then repeatedly kill the process that learns from them."""
     with trying(store, folder, case) as (trial, chosen):
         with trial.opened() as memory:
             say(memory, trial.clock, case.script)
@@ -75,7 +75,7 @@ def learn_through_kills(store: str, folder: Path, tally: Tally, case: Case) -> F
 
 
 def talk_through_kills(store: str, folder: Path, tally: Tally, case: Case) -> Found:
-    """Kill one process after the other that logs exchanges and learns at the same time."""
+    """Repeatedly kill a process that logs exchanges and learns at the same time."""
     with trying(store, folder, case) as (trial, chosen):
         for _ in range(case.kills):
             ended = run_and_kill(trial, chosen, talks=True)
@@ -97,14 +97,14 @@ def talk_through_kills(store: str, folder: Path, tally: Tally, case: Case) -> Fo
     indirect=["store"],
     ids=str,
 )
-def test_learning_through_kills_ends_as_without(
+def test_learning_through_kills_gives_the_same_result(
     store: str, tmp_path: Path, tally: Tally, case: Case
 ) -> None:
     assert learn_through_kills(store, tmp_path, tally, case) == expected(case)
 
 
 @pytest.mark.parametrize("store", ["sqlite"], indirect=True)
-def test_talking_and_learning_through_kills_ends_as_without(
+def test_logging_and_learning_through_kills_gives_the_same_result(
     store: str, tmp_path: Path, tally: Tally
 ) -> None:
     case = Case("facts", 4)
@@ -116,7 +116,7 @@ def test_talking_and_learning_through_kills_ends_as_without(
 @pytest.mark.parametrize("encrypted", [True, False], ids=["encrypted", "plain"])
 @pytest.mark.parametrize("profile", PROFILES)
 @pytest.mark.parametrize("seed", [10])
-def test_learning_through_a_hundred_kills_ends_as_without(
+def test_learning_through_a_hundred_kills_gives_the_same_result(
     store: str, tmp_path: Path, tally: Tally, profile: str, *, encrypted: bool, seed: int
 ) -> None:
     case = Case(profile, seed, encrypted, exchanges=60, kills=1_000)
@@ -129,25 +129,25 @@ def test_learning_through_a_hundred_kills_ends_as_without(
 @pytest.mark.parametrize("encrypted", [True, False], ids=["encrypted", "plain"])
 @pytest.mark.parametrize("profile", PROFILES)
 @pytest.mark.parametrize("seed", [20, 21])
-def test_talking_and_learning_through_many_kills_ends_as_without(
+def test_logging_and_learning_through_many_kills_gives_the_same_result(
     store: str, tmp_path: Path, tally: Tally, profile: str, *, encrypted: bool, seed: int
 ) -> None:
     case = Case(profile, seed, encrypted, exchanges=60, kills=1_000)
     found, wanted = talk_through_kills(store, tmp_path, tally, case), expected(case)
-    assert tally.trials >= 2  # who talks is soon done: a fast machine is killed less often
-    if profile == "tiers":  # which messages a summary is of hangs on when there was time
+    assert tally.trials >= 2  # logging finishes early: on a fast machine there are fewer kills
+    if profile == "tiers":  # the sources of a summary depend on timing
         assert found[0].memories == wanted[0].memories
-        assert summarised(found) == summarised(wanted)
+        assert get_summarised_messages(found) == get_summarised_messages(wanted)
     else:
         assert found == wanted
 
 
-def summarised(found: Found) -> list[str]:
-    """Return the messages of which a memory was condensed: each as often as that happened."""
-    _, told = found
-    made = {line.split(" | ")[0] for line in told if "| condensed by" in line}
+def get_summarised_messages(found: Found) -> list[str]:
+    """Return the source messages of summaries, each once for every summary."""
+    _, history = found
+    made = {line.split(" | ")[0] for line in history if "| condensed by" in line}
     return sorted(
         line.split(" | of ")[1]
-        for line in told
+        for line in history
         if " | of " in line and line.split(" | ")[0] in made
     )

@@ -1,4 +1,4 @@
-"""Several processes learn from one store at once: all of it once, each owner's in order."""
+"""Several processes learn from one store: each exchange once, and in order for each owner."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ _PATIENCE_S = 60.0
 
 
 class BoxModel:
-    """Takes the one fact from what is said of a box.
+    """Extracts the one fact from each message about a box.
 
-    The first calls wait for each other, so that all processes are known to work at the same time.
+    The first calls wait for each other, which ensures that all processes work at the same time.
     """
 
     def __init__(self) -> None:
@@ -46,7 +46,7 @@ class BoxModel:
         self.owners_of: defaultdict[str, set[str]] = defaultdict(set)
 
     def __call__(self, request: ReceivedRequest) -> Any:
-        if '"operation"' in request.system:  # one box is near to another
+        if '"operation"' in request.system:  # the texts of two boxes are similar
             return {"reasoning": "another box", "operation": "ADD", "content": ""}
         found = _SAID.search(request.user)
         assert found is not None
@@ -61,17 +61,17 @@ class BoxModel:
         return {"facts": [{"content": found[0], **kind}]}
 
 
-def store_for(store: str, url: str, profile: str, clock: SettableClock) -> Memolith:
+def open_store(store: str, url: str, profile: str, clock: SettableClock) -> Memolith:
     return opened(store, client(url), clock=clock, profile=profile, cipher=ciphers(PLAIN))
 
 
-def talk(memory: Memolith, owner: str) -> None:
+def log_exchanges(memory: Memolith, owner: str) -> None:
     for number in range(_EXCHANGES):
         memory.learn(f"Box {number} of {owner} holds lamps.", "Noted.", owner=owner)
 
 
-def learn_at_once(store: str, url: str, clock: SettableClock) -> None:
-    """Let processes learn until nothing waits."""
+def learn_in_parallel(store: str, url: str, clock: SettableClock) -> None:
+    """Run several learning processes until no work is pending."""
     running = [
         started(
             learn,
@@ -87,28 +87,28 @@ def learn_at_once(store: str, url: str, clock: SettableClock) -> None:
         assert each.process.exitcode == 0
 
 
-def test_three_processes_learn_everything_once_and_in_order(store: str) -> None:
+def test_three_processes_learn_each_exchange_once_and_in_order(store: str) -> None:
     clock, model = SettableClock(START), BoxModel()
     with ModelServer(model) as server:
-        with store_for(store, server.openai_url, "facts", clock) as memory:
+        with open_store(store, server.openai_url, "facts", clock) as memory:
             for owner in _OWNERS:
-                talk(memory, owner)
+                log_exchanges(memory, owner)
         clock.advance(timedelta(hours=1))
-        learn_at_once(store, server.openai_url, clock)
+        learn_in_parallel(store, server.openai_url, clock)
     said = {(owner, number) for owner in _OWNERS for number in range(_EXCHANGES)}
     assert model.asked == Counter(said)
     assert set().union(*model.owners_of.values()) == set(_OWNERS)
     assert sum(map(len, model.owners_of.values())) == len(_OWNERS)
     assert len(model.owners_of) == _PROCESSES
     assert unlearned(store) == 0
-    with store_for(store, "http://127.0.0.1:9", "facts", clock) as memory:
+    with open_store(store, "http://127.0.0.1:9", "facts", clock) as memory:
         for owner in _OWNERS:
-            assert told_in_order(memory, owner) == list(range(_EXCHANGES))
+            assert get_learned_numbers(memory, owner) == list(range(_EXCHANGES))
             assert sum("remembered" in each for each in deeds(memory, owner)) == _EXCHANGES
 
 
-def told_in_order(memory: Memolith, owner: str) -> list[int]:
-    """Return the numbers of the boxes that are remembered, in the order that it was written."""
+def get_learned_numbers(memory: Memolith, owner: str) -> list[int]:
+    """Return the numbers of the remembered boxes in the order of their storage."""
     with memory._app.store.read(owner) as snapshot:
         vitals = snapshot.memory_stats(states=frozenset({State.ACTIVE}))
         known = sorted(zip(vitals.number.tolist(), vitals.id, strict=True))
@@ -117,8 +117,8 @@ def told_in_order(memory: Memolith, owner: str) -> list[int]:
     return [int(match[1]) for _, id_ in known if (match := found.get(id_))]
 
 
-class HeldOnce:
-    """Answers as another does, but the first call that says so only when it is let go."""
+class BlockingModel:
+    """Wraps a model; blocks calls with one API key until they are released."""
 
     def __init__(self, rule: Rule, name: str) -> None:
         self._rule = rule
@@ -137,24 +137,24 @@ class HeldOnce:
     [("sqlite", "facts"), ("sqlite", "tiers"), ("postgresql", "tiers")],
     indirect=["store"],
 )
-def test_a_worker_that_was_taken_over_writes_nothing(store: str, profile: str) -> None:
+def test_worker_with_a_lost_lease_writes_nothing(store: str, profile: str) -> None:
     script = load_script()[:12]
     late, clock = SettableClock(START), SettableClock(START)
-    model = HeldOnce(KnowingModel(), "slow")
+    model = BlockingModel(KnowingModel(), "slow")
     with ModelServer(model) as server:
         url = server.openai_url
 
-        def opened_as(name: str, of: SettableClock) -> Memolith:
+        def open_as(name: str, of: SettableClock) -> Memolith:
             chat = client(url, name=name)
             return opened(store, chat, clock=of, profile=profile, cipher=ciphers(PLAIN))
 
-        with opened_as("quick", clock) as memory:
+        with open_as("quick", clock) as memory:
             say(memory, clock, script)
         late.advance(clock.now() - late.now())
         clock.advance(timedelta(seconds=LEASE_S))
         with (
-            opened_as("slow", late) as slow,
-            opened_as("quick", clock) as quick,
+            open_as("slow", late) as slow,
+            open_as("quick", clock) as quick,
             ThreadPoolExecutor(1) as apart,
         ):
             working = apart.submit(slow.work)

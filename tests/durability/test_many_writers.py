@@ -1,4 +1,4 @@
-"""Two processes of many threads write one store at once: nothing is lost, nothing twice."""
+"""Two processes with many threads write to one store: no write is lost or duplicated."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ from support.stores import PLAIN, opened
 FACTS = ("I am allergic to peanuts.", "I like tea with milk.")
 
 
-def written_by(programs: list[Orders]) -> Iterator[bytes]:
-    """Let programs write at the same time, and give what they print once all have ended."""
+def run_programs(programs: list[Orders]) -> Iterator[bytes]:
+    """Run programs at the same time; yield their output lines once all have ended."""
     with ExitStack() as running:
-        started = [running.enter_context(_started(orders)) for orders in programs]
+        started = [running.enter_context(_start(orders)) for orders in programs]
         for each in started:
             assert each.stdout is not None
             each.stdout.readline()
@@ -37,7 +37,7 @@ def written_by(programs: list[Orders]) -> Iterator[bytes]:
     assert [each.returncode for each in started] == [0] * len(started)
 
 
-def _started(orders: Orders) -> subprocess.Popen[bytes]:
+def _start(orders: Orders) -> subprocess.Popen[bytes]:
     return subprocess.Popen(
         [sys.executable, *orders.command()],
         stdin=subprocess.PIPE,
@@ -46,10 +46,10 @@ def _started(orders: Orders) -> subprocess.Popen[bytes]:
     )
 
 
-def write_at_once(
+def write_in_parallel(
     store: str, folder: Path, tally: Tally, *, encrypted: bool, threads: int, calls: int
 ) -> None:
-    """Let two processes write, each with so many threads of which each makes so many calls."""
+    """Run two writing processes with `threads` threads each and `calls` calls per thread."""
     key = str(folder / "key") if encrypted else PLAIN
     programs = [
         Orders(
@@ -63,24 +63,24 @@ def write_at_once(
         for process in range(2)
     ]
     ledger = Ledger()
-    for line in written_by(programs):
+    for line in run_programs(programs):
         ledger.take(decode(line))
     with opened(store, key) as memory:
         check(memory, ledger, tally)
         check_all(memory, ledger, tally)
         for fact in FACTS:
-            assert_told_once(memory, fact, sessions=2 * threads)
+            assert_stored_once(memory, fact, sessions=2 * threads)
 
 
-def assert_told_once(memory: Memolith, fact: str, sessions: int) -> None:
-    """Check that a fact is one memory, which knows every message that told it."""
+def assert_stored_once(memory: Memolith, fact: str, sessions: int) -> None:
+    """Check that a fact is one memory with every message that stated it as a source."""
     kept = [
         each for each in memory.list(owner=SHARED, limit=1_000).memories if each.content == fact
     ]
     (one,) = kept
-    told_in = [memory.message(source.id, owner=SHARED) for source in one.sources]
-    assert {message.content for message in told_in} == {fact}
-    assert len({message.session_id for message in told_in}) == len(told_in) == sessions
+    messages = [memory.message(source.id, owner=SHARED) for source in one.sources]
+    assert {message.content for message in messages} == {fact}
+    assert len({message.session_id for message in messages}) == len(messages) == sessions
 
 
 @pytest.mark.parametrize(
@@ -88,16 +88,16 @@ def assert_told_once(memory: Memolith, fact: str, sessions: int) -> None:
     [("sqlite", True), ("sqlite", False), ("postgresql", False)],
     indirect=["store"],
 )
-def test_nothing_is_lost_or_doubled_by_two_processes_of_four_threads(
+def test_two_processes_of_four_threads_lose_or_duplicate_nothing(
     store: str, tmp_path: Path, tally: Tally, *, encrypted: bool
 ) -> None:
-    write_at_once(store, tmp_path, tally, encrypted=encrypted, threads=4, calls=5)
+    write_in_parallel(store, tmp_path, tally, encrypted=encrypted, threads=4, calls=5)
 
 
 @pytest.mark.soak
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("encrypted", [True, False], ids=["encrypted", "plain"])
-def test_nothing_is_lost_or_doubled_by_two_processes_of_eight_threads(
+def test_two_processes_of_eight_threads_lose_or_duplicate_nothing(
     store: str, tmp_path: Path, tally: Tally, *, encrypted: bool
 ) -> None:
-    write_at_once(store, tmp_path, tally, encrypted=encrypted, threads=8, calls=200)
+    write_in_parallel(store, tmp_path, tally, encrypted=encrypted, threads=8, calls=200)

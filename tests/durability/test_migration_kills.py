@@ -1,4 +1,4 @@
-"""A migration that is killed leaves the old store or the new one, and the next run finishes it."""
+"""A killed migration leaves the old or the new schema, and the next run completes it."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ time.sleep(60)
 
 
 def migrate(store: Path) -> None:
-    """Bring a store to a schema that does not exist yet."""
+    """Migrate a store to a schema version made up for this test."""
     from memolith.adapters.sqlite.opening import prepare
 
     prepare(
@@ -52,7 +52,7 @@ def migrate(store: Path) -> None:
     )
 
 
-def opened(store: Path) -> Memolith:
+def open_store(store: Path) -> Memolith:
     return Memolith.open(
         store, embedder=HashingEmbedder(), tokens=WordCounter(), cipher=PlainCipher()
     )
@@ -61,25 +61,25 @@ def opened(store: Path) -> Memolith:
 @pytest.fixture(scope="module")
 def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
     store = tmp_path_factory.mktemp("migrations") / "memory.db"
-    with opened(store) as memory:
+    with open_store(store) as memory:
         for number in range(MEMORIES):
             memory.remember(f"Note number {number}", owner="a")
     return store
 
 
-def schema_of(store: Path) -> int:
+def get_schema_version(store: Path) -> int:
     with closing(apsw.Connection(str(store), flags=apsw.SQLITE_OPEN_READWRITE)) as connection:
         return int(connection.pragma("user_version"))
 
 
 def check_killed(template: Path, folder: Path, after_s: float) -> int:
-    """Kill a migration, and see that nothing is lost; return which schema was left."""
+    """Kill a migration and check that nothing is lost; return the schema version after the kill."""
     store = folder / "memory.db"
     shutil.copy(template, store)
     killed(["-c", PROGRAM, str(store)], after_s)
-    left = schema_of(store)
+    left = get_schema_version(store)
     if left == len(MIGRATIONS):
-        with opened(store) as memory:
+        with open_store(store) as memory:
             assert memory.active_count(owner="a") == MEMORIES
             assert memory.verify().findings == ()
     migrate(store)
@@ -95,7 +95,7 @@ def check_killed(template: Path, folder: Path, after_s: float) -> int:
 
 
 @pytest.mark.parametrize("after_s", [0.0, 0.08, 0.25])
-def test_a_killed_migration_is_finished_by_the_next(
+def test_killed_migration_is_completed_by_the_next(
     template: Path, tmp_path: Path, after_s: float
 ) -> None:
     check_killed(template, tmp_path, after_s)
@@ -103,7 +103,7 @@ def test_a_killed_migration_is_finished_by_the_next(
 
 @pytest.mark.soak
 @pytest.mark.timeout(900)
-def test_50_killed_migrations_are_finished_by_the_next(template: Path, tmp_path: Path) -> None:
-    chance = random.Random(50)  # noqa: S311 - moments to kill at, no secret
+def test_50_killed_migrations_are_completed_by_the_next(template: Path, tmp_path: Path) -> None:
+    chance = random.Random(50)  # noqa: S311 - times of kills, not a secret
     left = [check_killed(template, tmp_path, chance.uniform(0.0, 0.5)) for _ in range(50)]
     assert {len(MIGRATIONS), len(MIGRATIONS) + 1} >= set(left)

@@ -1,4 +1,4 @@
-"""While a model is asked, other processes write: nothing is locked, and no transaction is open."""
+"""Other processes write during a model call: it holds no lock and no open transaction."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ _PATIENCE_S = 60.0
 
 
 class HeldModel:
-    """Answers, but the first call for one purpose only when it is let go.
+    """Answers calls, but blocks the first call for one purpose until it is released.
 
     Attributes:
-        began: Set as soon as that call has come.
+        began: Set as soon as that call arrives.
     """
 
     def __init__(self, marker: str) -> None:
@@ -51,22 +51,22 @@ class HeldModel:
         self._go_on.set()
 
 
-def extraction(memory: Memolith, clock: SettableClock) -> None:
+def extract(memory: Memolith, clock: SettableClock) -> None:
     said = load_script()[0]
     memory.learn(said.user, said.assistant, owner=OWNER)
     clock.advance(timedelta(hours=1))
     memory.work()
-    assert said.facts[0].content in contents(memory)
+    assert said.facts[0].content in get_contents(memory)
 
 
-def arbitration(memory: Memolith, _clock: SettableClock) -> None:
+def arbitrate(memory: Memolith, _clock: SettableClock) -> None:
     said = "The user drinks tea with honey from the valley each {} before work at home"
     memory.remember(said.format("morning"), owner=OWNER)
     memory.remember(said.format("evening"), owner=OWNER)
-    assert contents(memory) >= {said.format("morning"), said.format("evening")}
+    assert get_contents(memory) >= {said.format("morning"), said.format("evening")}
 
 
-def condensing(memory: Memolith, _clock: SettableClock) -> None:
+def consolidate(memory: Memolith, _clock: SettableClock) -> None:
     said = (
         Message(role, text)
         for each in load_script()[:40]
@@ -78,7 +78,7 @@ def condensing(memory: Memolith, _clock: SettableClock) -> None:
     assert all(each.by_model for each in made[:1])
 
 
-def compressing(memory: Memolith, _clock: SettableClock) -> None:
+def compress(memory: Memolith, _clock: SettableClock) -> None:
     history = [
         {"role": role, "content": text}
         for each in load_script()[:6]
@@ -89,13 +89,13 @@ def compressing(memory: Memolith, _clock: SettableClock) -> None:
     assert not compressed.failed
 
 
-def contents(memory: Memolith) -> set[str]:
+def get_contents(memory: Memolith) -> set[str]:
     return {each.content for each in memory.list(owner=OWNER).memories}
 
 
 @contextmanager
-def neighbour(path: Path, key: str) -> Iterator[Running]:
-    """Run a process that writes to the same store."""
+def run_writer(path: Path, key: str) -> Iterator[Running]:
+    """Run another process that writes to the same store."""
     running = started(write, msgspec.json.encode(Address(str(path), key, OWNER)))
     with closing(running.telling):
         yield running
@@ -105,31 +105,33 @@ def neighbour(path: Path, key: str) -> Iterator[Running]:
 
 
 CALLS = pytest.mark.parametrize(
-    ("profile", "door", "marker"),
+    ("profile", "operation", "marker"),
     [
-        ("facts", extraction, '"facts"'),
-        ("facts", arbitration, '"operation"'),
-        ("tiers", condensing, '"summary"'),
-        ("tiers", condensing, '"user_profile"'),
-        ("timeline", compressing, '"summary"'),
+        ("facts", extract, '"facts"'),
+        ("facts", arbitrate, '"operation"'),
+        ("tiers", consolidate, '"summary"'),
+        ("tiers", consolidate, '"user_profile"'),
+        ("timeline", compress, '"summary"'),
     ],
     ids=["extraction", "arbitration", "summary", "base memory", "history"],
 )
-Door = Callable[[Memolith, SettableClock], None]
+Operation = Callable[[Memolith, SettableClock], None]
 
 
-def write_meanwhile(path: Path, profile: str, door: Door, marker: str, held_s: float) -> None:
-    """Hold a call of the model open; let another process write until it has, and so long."""
+def write_meanwhile(
+    path: Path, profile: str, operation: Operation, marker: str, held_s: float
+) -> None:
+    """Block a model call while another process writes, for at least `held_s` seconds."""
     model, clock, key = HeldModel(marker), SettableClock(START), PLAIN
     with (
         ModelServer(model) as server,
         opened(
             path, client(server.openai_url), clock=clock, profile=profile, cipher=ciphers(key)
         ) as memory,
-        neighbour(path, key) as other,
+        run_writer(path, key) as other,
         ThreadPoolExecutor(1) as apart,
     ):
-        done = apart.submit(door, memory, clock)
+        done = apart.submit(operation, memory, clock)
         try:
             assert model.began.wait(_PATIENCE_S)
             written = write_for(other, held_s)
@@ -142,7 +144,7 @@ def write_meanwhile(path: Path, profile: str, door: Door, marker: str, held_s: f
 
 
 def write_for(other: Running, seconds: float) -> int:
-    """Have another process write, some times at least; return how often it has."""
+    """Let the other process write for some seconds; return the number of writes."""
     begun = monotonic()
     for number in count(1):
         other.telling.send(number)
@@ -154,15 +156,15 @@ def write_for(other: Running, seconds: float) -> int:
 
 
 @CALLS
-def test_another_process_writes_while_a_model_is_asked(
-    tmp_path: Path, profile: str, door: Door, marker: str
+def test_another_process_writes_during_a_model_call(
+    tmp_path: Path, profile: str, operation: Operation, marker: str
 ) -> None:
-    write_meanwhile(tmp_path / "memory.db", profile, door, marker, 0.0)
+    write_meanwhile(tmp_path / "memory.db", profile, operation, marker, 0.0)
 
 
 @pytest.mark.soak
 @CALLS
-def test_another_process_writes_all_through_a_call_of_five_seconds(
-    tmp_path: Path, profile: str, door: Door, marker: str
+def test_another_process_writes_throughout_a_five_second_model_call(
+    tmp_path: Path, profile: str, operation: Operation, marker: str
 ) -> None:
-    write_meanwhile(tmp_path / "memory.db", profile, door, marker, 5.0)
+    write_meanwhile(tmp_path / "memory.db", profile, operation, marker, 5.0)

@@ -1,4 +1,4 @@
-"""The vectors of a store are made anew while it is in use, and while that is killed."""
+"""A store is re-embedded while it is in use, and while the re-embedding process is killed."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ OWNERS = ("anna", "bob")
 
 
 def furnish(memory: Memolith, each: int = 20) -> None:
-    """Give two owners memories and messages, some of them changed or forgotten, some twice."""
+    """Store memories and messages of two owners; some are changed, forgotten or duplicated."""
     for turn, owner in enumerate(OWNERS):
         chosen = random.Random(turn)  # noqa: S311 - the same in every run
         for number in range(each):
@@ -83,14 +83,14 @@ def furnish(memory: Memolith, each: int = 20) -> None:
         memory.log(said, owner=owner, session="s1")
 
 
-def answers(memory: Memolith, owner: str) -> list[Answers]:
-    """Return what is found for all questions, with its scores."""
+def get_answers(memory: Memolith, owner: str) -> list[Answers]:
+    """Return the results of all questions with their scores."""
     found = [memory.recall(question, owner=owner, top_k=8, touch=False) for question in QUESTIONS]
     return [[(each.content, each.score.total) for each in one.memories] for one in found]
 
 
-def opened(store: str, key: str, embedder: HashingEmbedder | None = None) -> Memolith:
-    """Open a store at an instant that stands still, so that nothing gets older."""
+def open_store(store: str, key: str, embedder: HashingEmbedder | None = None) -> Memolith:
+    """Open a store with a clock that does not advance, so that no memory ages."""
     return Memolith.open(
         store,
         embedder=embedder or HashingEmbedder(),
@@ -100,50 +100,50 @@ def opened(store: str, key: str, embedder: HashingEmbedder | None = None) -> Mem
     )
 
 
-def opened_anew(store: str, key: str) -> Memolith:
-    """Open a store whose vectors were made anew."""
-    return opened(store, key, Turned())
+def open_reembedded_store(store: str, key: str) -> Memolith:
+    """Open a store that was re-embedded."""
+    return open_store(store, key, Turned())
 
 
 @cache
-def expected(name: str, dimension: int) -> dict[str, list[Answers]]:
-    """Return what a store says that had a model from the start."""
+def get_expected_answers(name: str, dimension: int) -> dict[str, list[Answers]]:
+    """Return the answers of a store that used the model from the start."""
     with TemporaryDirectory() as folder:
         store = str(Path(folder) / "memory.db")
-        with opened(store, PLAIN, HashingEmbedder(dimension, name)) as memory:
+        with open_store(store, PLAIN, HashingEmbedder(dimension, name)) as memory:
             furnish(memory)
-            return {owner: answers(memory, owner) for owner in OWNERS}
+            return {owner: get_answers(memory, owner) for owner in OWNERS}
 
 
 def check_answers(store: str, key: str, embedder: HashingEmbedder) -> None:
-    """See that a store says what one does that had the model from the start."""
-    with opened(store, key, embedder) as memory:
+    """Assert that a store answers like one that used the model from the start."""
+    with open_store(store, key, embedder) as memory:
         assert memory.verify().findings == ()
-        for owner, said in expected(embedder.name, embedder.dimension).items():
-            assert answers(memory, owner) == said
+        for owner, said in get_expected_answers(embedder.name, embedder.dimension).items():
+            assert get_answers(memory, owner) == said
 
 
 def check(store: str, key: str) -> None:
-    """See that a store is as if it had had the other model from the start."""
+    """Assert that a store behaves as if it had used the other model from the start."""
     check_answers(store, key, Turned())
     with pytest.raises(WrongEmbeddingModel, match="memolith reembed --model hashing"):
-        opened(store, key)
+        open_store(store, key)
 
 
 @pytest.mark.parametrize("encrypted", [False, True], ids=["plain", "encrypted"])
-def test_a_store_is_as_if_it_had_had_the_model_from_the_start(
+def test_reembedded_store_equals_a_store_created_with_the_model(
     store: str, tmp_path: Path, *, encrypted: bool
 ) -> None:
     key = str(tmp_path / "key") if encrypted else PLAIN
-    told: list[tuple[int, int]] = []
-    with opened(store, key) as memory:
+    progress: list[tuple[int, int]] = []
+    with open_store(store, key) as memory:
         furnish(memory)
         stats = memory.stats(owner="anna")
         done = Memolith.reembed(
             store,
             embedder=Turned(),
             cipher=ciphers(key),
-            on_progress=lambda made, total: told.append((made, total)),
+            on_progress=lambda made, total: progress.append((made, total)),
         )
         with pytest.raises(WrongEmbeddingModel, match="open it again"):
             memory.recall("piano", owner="anna")
@@ -151,39 +151,39 @@ def test_a_store_is_as_if_it_had_had_the_model_from_the_start(
             memory.remember("Something new", owner="anna")
         assert memory.list(owner="anna").memories
     assert (done.model, done.dimension) == ("turned", 48)
-    assert sum(made for made, _ in told) == done.vectors_created == told[-1][1] > 60
+    assert sum(made for made, _ in progress) == done.vectors_created == progress[-1][1] > 60
     check(store, key)
-    with opened_anew(store, key) as memory:
+    with open_reembedded_store(store, key) as memory:
         assert memory.stats(owner="anna") == stats
     assert Memolith.reembed(store, embedder=Turned(), cipher=ciphers(key)).vectors_created == 0
 
 
-def test_a_text_is_embedded_once(store: str) -> None:
-    asked: list[str] = []
+def test_equal_texts_are_embedded_once(store: str) -> None:
+    embedded: list[str] = []
 
-    class Noting(Turned):
-        """Keeps what it is asked."""
+    class RecordingEmbedder(Turned):
+        """Records the texts that it embeds."""
 
         def embed(self, texts: Sequence[str], *, role: TextRole) -> NDArray[np.float32]:
-            asked.extend(texts)
+            embedded.extend(texts)
             return super().embed(texts, role=role)
 
-    with opened(store, PLAIN) as memory:
+    with open_store(store, PLAIN) as memory:
         for number in range(3):
             memory.remember("Some other thing", owner="anna")
             memory.log([Message("Dan", "Yes, indeed.")], owner="anna", session=f"s{number}")
-    Memolith.reembed(store, embedder=Noting(), cipher=ciphers(PLAIN))
-    assert sorted(asked) == ["Dan: Yes, indeed.", "Some other thing"]
+    Memolith.reembed(store, embedder=RecordingEmbedder(), cipher=ciphers(PLAIN))
+    assert sorted(embedded) == ["Dan: Yes, indeed.", "Some other thing"]
 
 
-def test_others_go_on_until_the_switch_and_none_mixes_after_it(store: str) -> None:
-    with opened(store, PLAIN) as memory:
+def test_other_processes_work_until_the_switch_and_are_refused_afterwards(store: str) -> None:
+    with open_store(store, PLAIN) as memory:
         furnish(memory)
     using = [sys.executable, "-m", "support.durability.reembedding_process", store, PLAIN]
     with (
         subprocess.Popen(using, stdout=subprocess.PIPE, env=environment()) as neighbour,
         ThreadPoolExecutor(3) as pool,
-        opened(store, PLAIN) as memory,
+        open_store(store, PLAIN) as memory,
     ):
         assert neighbour.stdout is not None
         assert neighbour.stdout.readline() == b"begun\n"
@@ -209,16 +209,16 @@ def test_others_go_on_until_the_switch_and_none_mixes_after_it(store: str) -> No
         said[NEIGHBOUR] = int(neighbour.communicate(timeout=_PATIENCE_S)[0])
         assert neighbour.returncode == 0
     check(store, PLAIN)
-    with opened_anew(store, PLAIN) as memory:
+    with open_reembedded_store(store, PLAIN) as memory:
         for owner, count in said.items():
-            # What was stored just before the switch may have been refused as it was looked for.
+            # A memory stored just before the switch may have been refused in the recall after it.
             assert memory.stats(owner=owner).vectors - count in (0, 1)
             assert count > 0
             assert memory.recall(f"thing {count - 1}", owner=owner).memories
 
 
-def kill_again_and_again(store: str, key: str, *, seed: int, kills: int) -> int:
-    """Kill what makes the vectors anew at random moments; return how often it was killed."""
+def kill_repeatedly(store: str, key: str, *, seed: int, kills: int) -> int:
+    """Kill the re-embedding process at random moments; return the number of kills."""
     chosen = random.Random(seed)  # noqa: S311 - the same moments in every run
     command = [sys.executable, "-m", "support.durability.reembedding_process", store, key, "0.005"]
     for killed in range(kills):
@@ -238,13 +238,13 @@ def kill_again_and_again(store: str, key: str, *, seed: int, kills: int) -> int:
 @pytest.mark.parametrize(
     ("store", "encrypted"), [("sqlite", True), ("postgresql", False)], indirect=["store"]
 )
-def test_what_is_killed_goes_on_to_the_same_end(
+def test_killed_reembedding_resumes_to_the_same_result(
     store: str, tmp_path: Path, *, encrypted: bool
 ) -> None:
     key = str(tmp_path / "key") if encrypted else PLAIN
-    with opened(store, key) as memory:
+    with open_store(store, key) as memory:
         furnish(memory)
-    kill_again_and_again(store, key, seed=1, kills=2)
+    kill_repeatedly(store, key, seed=1, kills=2)
     remade(store, key)
     check(store, key)
 
@@ -252,20 +252,22 @@ def test_what_is_killed_goes_on_to_the_same_end(
 @pytest.mark.soak
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("seed", range(10, 20))
-def test_whatever_is_killed_goes_on_to_the_same_end(store: str, tmp_path: Path, seed: int) -> None:
+def test_often_killed_reembedding_resumes_to_the_same_result(
+    store: str, tmp_path: Path, seed: int
+) -> None:
     key = str(tmp_path / "key") if seed % 2 else PLAIN
-    with opened(store, key) as memory:
+    with open_store(store, key) as memory:
         furnish(memory)
-    assert kill_again_and_again(store, key, seed=seed, kills=25) > 0
+    assert kill_repeatedly(store, key, seed=seed, kills=25) > 0
     remade(store, key)
     check(store, key)
 
 
-def half_made(store: str, key: str) -> None:
-    """Begin to make a store's vectors anew, and leave it at that."""
+def interrupt_reembedding(store: str, key: str) -> None:
+    """Start to re-embed a store and interrupt it."""
 
-    class Failing(Turned):
-        """Is interrupted after some calls."""
+    class InterruptedEmbedder(Turned):
+        """Raises KeyboardInterrupt after some calls."""
 
         calls = 0
 
@@ -276,25 +278,25 @@ def half_made(store: str, key: str) -> None:
             return super().embed(texts, role=role)
 
     with pytest.raises(KeyboardInterrupt):
-        remade(store, key, embedder=Failing())
+        remade(store, key, embedder=InterruptedEmbedder())
 
 
-def test_another_model_is_refused_while_one_is_under_way(store: str) -> None:
-    with opened(store, PLAIN) as memory:
+def test_another_model_is_refused_during_reembedding(store: str) -> None:
+    with open_store(store, PLAIN) as memory:
         furnish(memory)
-    half_made(store, PLAIN)
+    interrupt_reembedding(store, PLAIN)
     with pytest.raises(Conflict, match="turned"):
         Memolith.reembed(store, embedder=HashingEmbedder(16, "third"), cipher=ciphers(PLAIN))
-    with pytest.raises(Conflict):  # the model in use is another too
+    with pytest.raises(Conflict):  # the model in use differs as well
         Memolith.reembed(store, embedder=HashingEmbedder(), cipher=ciphers(PLAIN))
     with pytest.raises(WrongEmbeddingModel, match="finish the change in progress"):
-        opened_anew(store, PLAIN)
+        open_reembedded_store(store, PLAIN)
 
 
-def test_what_is_given_up_leaves_the_store_as_it_was(store: str) -> None:
-    with opened(store, PLAIN) as memory:
+def test_abandoned_reembedding_leaves_the_store_unchanged(store: str) -> None:
+    with open_store(store, PLAIN) as memory:
         furnish(memory)
-    half_made(store, PLAIN)
+    interrupt_reembedding(store, PLAIN)
     assert Memolith.abandon_reembed(store, cipher=ciphers(PLAIN))
     assert not Memolith.abandon_reembed(store, cipher=ciphers(PLAIN))
     check_answers(store, PLAIN, HashingEmbedder())
@@ -302,13 +304,15 @@ def test_what_is_given_up_leaves_the_store_as_it_was(store: str) -> None:
     assert made.vectors_created > 60
 
 
-def test_what_is_half_made_survives_all_that_changes_meanwhile(store: str, tmp_path: Path) -> None:
+def test_interrupted_reembedding_survives_other_changes_to_the_store(
+    store: str, tmp_path: Path
+) -> None:
     key = str(tmp_path / "key")
-    with opened(store, key) as memory:
+    with open_store(store, key) as memory:
         furnish(memory)
         memory.remember("Of somebody who goes", owner="gone")
-    half_made(store, key)
-    with opened(store, key) as memory:
+    interrupt_reembedding(store, key)
+    with open_store(store, key) as memory:
         assert memory.rotate_key("anna") == 2
         assert memory.verify().findings == ()
         other = memory.remember("The piano of Bergen was tuned", owner="bob")
@@ -319,21 +323,21 @@ def test_what_is_half_made_survives_all_that_changes_meanwhile(store: str, tmp_p
     check(store, key)
 
 
-def test_a_backup_of_what_is_half_made_goes_on_there(tmp_path: Path) -> None:
+def test_backup_during_reembedding_can_be_resumed(tmp_path: Path) -> None:
     first, copy = str(tmp_path / "memory.db"), tmp_path / "copy.db"
-    with opened(first, PLAIN) as memory:
+    with open_store(first, PLAIN) as memory:
         furnish(memory)
-    half_made(first, PLAIN)
-    with opened(first, PLAIN) as memory:
+    interrupt_reembedding(first, PLAIN)
+    with open_store(first, PLAIN) as memory:
         memory.backup(copy)
     remade(str(copy), PLAIN)
     check(str(copy), PLAIN)
-    with opened(first, PLAIN) as memory:
+    with open_store(first, PLAIN) as memory:
         assert memory.recall("piano", owner="anna").memories
 
 
-def test_what_is_left_of_another_model_is_damage_and_removed(store: str) -> None:
-    with opened(store, PLAIN) as memory:
+def test_leftover_vectors_of_another_model_are_reported_and_removed(store: str) -> None:
+    with open_store(store, PLAIN) as memory:
         memory.remember("The piano is in Lisbon", owner="anna")
         own = memory._app.store
         assert isinstance(own, SqlStore)
@@ -346,38 +350,36 @@ def test_what_is_left_of_another_model_is_damage_and_removed(store: str) -> None
         assert memory.verify().findings == ()
 
 
-def test_who_never_stops_writing_is_asked_to_wait(store: str) -> None:
-    with opened(store, PLAIN) as memory, ThreadPoolExecutor(1) as pool:
+def test_constant_writers_are_paused_for_the_switch(store: str) -> None:
+    with open_store(store, PLAIN) as memory, ThreadPoolExecutor(1) as pool:
         memory.remember("The piano is in Lisbon", owner="anna")
 
-        class Meddling(Turned):
-            """Lets somebody write whenever it is asked."""
+        class WritingEmbedder(Turned):
+            """Lets another thread write during each call."""
 
             writes: tuple[Future[Memory], ...] = ()
 
             def embed(self, texts: Sequence[str], *, role: TextRole) -> NDArray[np.float32]:
                 said = f"Thing {len(self.writes)}"
                 self.writes += (pool.submit(memory.remember, said, owner="eve"),)
-                if len(self.writes) <= UNLOCKED_ATTEMPTS:  # what is written now is written in time
+                if len(self.writes) <= UNLOCKED_ATTEMPTS:  # writers are not paused yet
                     self.writes[-1].result(_PATIENCE_S)
                 return super().embed(texts, role=role)
 
-        embedder = Meddling()
+        embedder = WritingEmbedder()
         remade(store, PLAIN, embedder=embedder)
         *written, held = embedder.writes
         assert len(written) == UNLOCKED_ATTEMPTS
         with pytest.raises(WrongEmbeddingModel):
             held.result(_PATIENCE_S)
-    with opened_anew(store, PLAIN) as memory:
+    with open_reembedded_store(store, PLAIN) as memory:
         assert memory.stats(owner="eve").vectors == len(written)
         assert memory.verify().findings == ()
 
 
-def test_who_asked_writers_to_wait_and_was_killed_is_not_waited_for_long(
-    store: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_pause_of_a_killed_reembedding_expires(store: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("memolith.adapters.sql.embedding_generations.MAX_WRITE_PAUSE_S", 0.1)
-    with opened(store, PLAIN) as memory:
+    with open_store(store, PLAIN) as memory:
         memory.remember("The piano is in Lisbon", owner="anna")
         own = memory._app.store
         assert isinstance(own, SqlStore)
@@ -388,9 +390,9 @@ def test_who_asked_writers_to_wait_and_was_killed_is_not_waited_for_long(
 
 
 @pytest.mark.parametrize("store", ["postgresql"], indirect=True)
-def test_who_waited_for_the_owner_while_vectors_were_switched_stores_none(store: str) -> None:
-    """They see the owner as it is, but all else as it was when they began to wait."""
-    with opened(store, PLAIN) as memory:
+def test_writer_that_waited_through_the_switch_is_refused(store: str) -> None:
+    """The writer sees the current owner row, but all other rows as when it began to wait."""
+    with open_store(store, PLAIN) as memory:
         memory.remember("The piano is in Lisbon", owner="anna")
         own = memory._app.store
         assert isinstance(own, SqlStore)
@@ -404,15 +406,15 @@ def test_who_waited_for_the_owner_while_vectors_were_switched_stores_none(store:
                 assert own.switch_vectors()
             with pytest.raises(WrongEmbeddingModel):
                 waiting.result(_PATIENCE_S)
-    with opened_anew(store, PLAIN) as memory:
+    with open_reembedded_store(store, PLAIN) as memory:
         assert memory.stats(owner="anna").vectors == 1
 
 
-def test_a_worker_asks_no_model_for_what_it_could_not_keep(store: str) -> None:
-    asked: list[str] = []
+def test_worker_with_outdated_embedder_calls_no_model(store: str) -> None:
+    prompts: list[str] = []
 
     def chat(messages: list[dict[str, str]]) -> str:
-        asked.append(messages[-1]["content"])
+        prompts.append(messages[-1]["content"])
         return "{}"
 
     with Memolith.open(
@@ -429,4 +431,4 @@ def test_a_worker_asks_no_model_for_what_it_could_not_keep(store: str) -> None:
         with pytest.raises(WrongEmbeddingModel, match="open it again"):
             memory.work()
         assert memory.backlog(owner="anna") == waiting
-    assert asked == []
+    assert prompts == []

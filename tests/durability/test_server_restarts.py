@@ -1,6 +1,6 @@
-"""The server is stopped, killed and started while it is used: nothing acknowledged is lost.
+"""PostgreSQL is stopped, killed and restarted during use: no acknowledged write is lost.
 
-The engine stays open through it all: it finds the server again by itself.
+The engine stays open throughout and reconnects by itself.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from support.stores import PLAIN, opened
 _PATIENCE_S = 60.0
 _WRITERS = 3
 _LIVES = 10_000
-"""More than a writer has: each is to say what no other says."""
+"""More than the restarts of one writer, so that each gets a unique seed."""
 
 
 @pytest.fixture(scope="module")
@@ -67,8 +67,8 @@ def kill_and_start(server: OwnServer, _store: str) -> None:
     server.start()
 
 
-def kill_what_serves(server: OwnServer, store: str) -> None:
-    """Kill one of the processes that serve the writers: all are ended, and the server recovers."""
+def kill_backend(server: OwnServer, store: str) -> None:
+    """Kill one backend process: PostgreSQL then ends all of them and recovers."""
     with psycopg.connect(store) as database:
         found = database.execute(
             "SELECT pid FROM pg_stat_activity"
@@ -78,15 +78,15 @@ def kill_what_serves(server: OwnServer, store: str) -> None:
     server.kill_one(found[0])
 
 
-TROUBLES = (stop_and_start, stop_at_once_and_start, kill_and_start, kill_what_serves)
-Trouble = Callable[[OwnServer, str], None]
+OUTAGES = (stop_and_start, stop_at_once_and_start, kill_and_start, kill_backend)
+Outage = Callable[[OwnServer, str], None]
 
 
 class Users:
-    """Threads that write and recall until they are told to stop; the refused go on as others.
+    """Threads that write and recall until stopped; a refused writer continues as a new one.
 
-    A call that was refused may have been done all the same: so each is of another worker, who
-    changes only what is its own.
+    A refused call may have been committed all the same. So the next worker has another name and
+    changes only its own records.
     """
 
     def __init__(self, memory: Memolith, seed: int) -> None:
@@ -100,7 +100,7 @@ class Users:
 
     @contextmanager
     def busy(self) -> Iterator[None]:
-        """Let them work while the block lasts."""
+        """Run the threads for the duration of the block."""
         with ThreadPoolExecutor(_WRITERS + 1) as threads:
             running = [threads.submit(self._write, number) for number in range(_WRITERS)]
             running.append(threads.submit(self._recall))
@@ -112,7 +112,7 @@ class Users:
                 each.result(_PATIENCE_S)
 
     def wait(self, calls: int) -> None:
-        """Wait until so many more calls were acknowledged."""
+        """Wait until `calls` more calls were acknowledged."""
         enough = self.ledger.acknowledged + calls
         with self._told:
             assert self._told.wait_for(lambda: self.ledger.acknowledged >= enough, _PATIENCE_S)
@@ -147,43 +147,43 @@ class Users:
 
 
 def write_through(
-    server: OwnServer, store: str, tally: Tally, troubles: Sequence[Trouble], seed: int
+    server: OwnServer, store: str, tally: Tally, outages: Sequence[Outage], seed: int
 ) -> None:
-    """Let threads use one open store through troubles, and look what is there afterwards."""
+    """Use one open store from several threads through outages, then check its contents."""
     with opened(store, PLAIN) as memory:
         users = Users(memory, seed)
         with users.busy():
-            for trouble in troubles:
+            for outage in outages:
                 users.wait(calls=8)
-                trouble(server, store)
+                outage(server, store)
             users.wait(calls=8)
         check(memory, users.ledger, tally)
         tally.acknowledged += users.ledger.acknowledged
-        tally.trials += len(troubles) - 1
+        tally.trials += len(outages) - 1
         assert users.recalls
     assert [str(error) for error in users.refused if "PostgreSQL at " not in str(error)] == []
 
 
-def test_nothing_acknowledged_is_lost_with_a_server(
+def test_no_acknowledged_write_is_lost_in_server_outages(
     server: OwnServer, store: str, tally: Tally
 ) -> None:
-    write_through(server, store, tally, TROUBLES, seed=1)
+    write_through(server, store, tally, OUTAGES, seed=1)
 
 
 @pytest.mark.soak
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("seed", [2, 3])
-@pytest.mark.parametrize("trouble", TROUBLES)
-def test_nothing_acknowledged_is_lost_with_a_server_forty_times(
-    server: OwnServer, store: str, tally: Tally, trouble: Trouble, seed: int
+@pytest.mark.parametrize("outage", OUTAGES)
+def test_no_acknowledged_write_is_lost_in_forty_server_outages(
+    server: OwnServer, store: str, tally: Tally, outage: Outage, seed: int
 ) -> None:
-    write_through(server, store, tally, [trouble] * 40, seed=seed)
+    write_through(server, store, tally, [outage] * 40, seed=seed)
 
 
 def learn_through(
-    server: OwnServer, store: str, folder: Path, tally: Tally, case: Case, trouble: Trouble
+    server: OwnServer, store: str, folder: Path, tally: Tally, case: Case, outage: Outage
 ) -> Found:
-    """Learn with a model on a server that has troubles, in one process that stays open."""
+    """Learn with a model in one process while the server has outages."""
     with (
         trying(store, folder, case) as (trial, chosen),
         trial.opened() as memory,
@@ -196,7 +196,7 @@ def learn_through(
             while not working.done() and trial.model.calls < enough:
                 threading.Event().wait(LONGEST_CALL_S / 10)
             threading.Event().wait(chosen.uniform(0, 2 * LONGEST_CALL_S))
-            trouble(server, store)
+            outage(server, store)
             with suppress(StoreUnavailable):
                 working.result(_PATIENCE_S)
             trial.clock.advance(OVER)
@@ -205,7 +205,7 @@ def learn_through(
         return finish(trial, tally)
 
 
-def test_learning_through_a_servers_troubles_ends_as_without(
+def test_learning_through_server_outages_gives_the_same_result(
     server: OwnServer, store: str, tmp_path: Path, tally: Tally
 ) -> None:
     case = Case("tiers", 2, encrypted=True)
@@ -215,12 +215,12 @@ def test_learning_through_a_servers_troubles_ends_as_without(
 @pytest.mark.soak
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("profile", PROFILES)
-@pytest.mark.parametrize("trouble", TROUBLES)
-def test_learning_through_twenty_troubles_ends_as_without(
-    server: OwnServer, store: str, tmp_path: Path, tally: Tally, profile: str, trouble: Trouble
+@pytest.mark.parametrize("outage", OUTAGES)
+def test_learning_through_twenty_outages_gives_the_same_result(
+    server: OwnServer, store: str, tmp_path: Path, tally: Tally, profile: str, outage: Outage
 ) -> None:
     case = Case(profile, 3, encrypted=True, exchanges=60, kills=20)
-    assert learn_through(server, store, tmp_path, tally, case, trouble) == expected(case)
+    assert learn_through(server, store, tmp_path, tally, case, outage) == expected(case)
 
 
 CALLS: dict[str, Callable[[Memolith], object]] = {
@@ -234,7 +234,7 @@ CALLS: dict[str, Callable[[Memolith], object]] = {
 }
 
 
-def test_a_server_that_stays_away_is_told_of_in_time_and_met_again(
+def test_long_outage_raises_store_unavailable_until_the_server_returns(
     server: OwnServer, store: str
 ) -> None:
     with opened(store, PLAIN, busy_timeout_s=0.2) as memory:
@@ -252,7 +252,9 @@ def test_a_server_that_stays_away_is_told_of_in_time_and_met_again(
         assert memory.verify().findings == ()
 
 
-def test_a_write_waits_for_a_server_that_comes_back_in_time(server: OwnServer, store: str) -> None:
+def test_write_waits_for_a_server_that_returns_within_the_timeout(
+    server: OwnServer, store: str
+) -> None:
     with opened(store, PLAIN, busy_timeout_s=30) as memory, ThreadPoolExecutor(1) as apart:
         memory.remember("The bicycle is green", owner="alice")
         server.stop()
@@ -262,7 +264,7 @@ def test_a_write_waits_for_a_server_that_comes_back_in_time(server: OwnServer, s
         assert memory.get(kept.id, owner="alice").content == "The bicycle is red"
 
 
-def test_a_server_that_is_starting_or_away_is_told_of_by_who_opens_it(
+def test_opening_a_store_on_a_stopped_server_raises_store_unavailable(
     server: OwnServer, store: str
 ) -> None:
     server.stop()

@@ -1,4 +1,4 @@
-"""An engine over each store, with an embedder that needs no model and a clock that is set."""
+"""Fixtures: an engine over each store, with a hashing embedder and a settable clock."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ def memory(
     url = tmp_path / "memory.db" if request.param == "sqlite" else ":memory:"
     with Memolith.open(
         url, embedder=HashingEmbedder(), clock=clock, tokens=WordCounter()
-    ) as opened:
-        yield opened
+    ) as engine:
+        yield engine
 
 
 @pytest.fixture
@@ -50,7 +50,7 @@ def path(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def opened(path: Path, ring: KeyRing, clock: SettableClock) -> Opener:
-    """Opens an encrypted store anew, as another process would."""
+    """Return a function that opens an encrypted store with a fresh key ring, like a new process."""
 
     def open_(where: Path = path, cipher: CipherProvider | None = None) -> Memolith:
         fresh = KeyRing(ring.storage, ring.source)

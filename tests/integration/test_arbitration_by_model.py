@@ -1,4 +1,4 @@
-"""A language model tells what becomes of a memory that is near to a known one (`facts`)."""
+"""A language model decides how a new memory changes a similar known one (profile `facts`)."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def verdict(operation: str, content: str = "") -> Rule:
     return rule
 
 
-def kept(own: OwnerMemory) -> dict[str, State]:
+def list_states(own: OwnerMemory) -> dict[str, State]:
     return {each.content: each.state for each in own.list(state="all").memories}
 
 
@@ -53,7 +53,7 @@ def kept(own: OwnerMemory) -> dict[str, State]:
     ],
     ids=["add", "update", "delete", "noop", "unknown", "empty", "refused", "failed", "fenced"],
 )
-def test_the_models_word_decides_and_its_failure_keeps_both(
+def test_model_verdict_is_applied_and_failure_keeps_both_memories(
     clock: SettableClock, rule: Rule, expected: dict[str, State]
 ) -> None:
     with remembering("facts", rule, clock) as (memory, server):
@@ -61,21 +61,21 @@ def test_the_models_word_decides_and_its_failure_keeps_both(
         own.remember(KNOWN, kind="preference")
         own.remember(NEW, kind="preference")
         assert server.requests
-        assert kept(own) == expected
+        assert list_states(own) == expected
 
 
-def test_what_is_believed_less_retires_nothing_whatever_the_model_says(
+def test_less_trusted_memory_supersedes_nothing_despite_model_verdict(
     clock: SettableClock,
 ) -> None:
     with remembering("facts", verdict("DELETE"), clock) as (memory, _):
         own = memory.owner(OWNER)
         known = own.remember(KNOWN, kind="preference")
         own.remember(NEW, kind="contextual", origin=Origin.TOOL)
-        assert kept(own) == {KNOWN: State.ACTIVE, NEW: State.ACTIVE}
+        assert list_states(own) == {KNOWN: State.ACTIVE, NEW: State.ACTIVE}
         assert own.get(known.id).version == 1
 
 
-def test_what_is_the_same_or_far_is_not_asked_about(clock: SettableClock) -> None:
+def test_identical_or_unrelated_memories_do_not_call_model(clock: SettableClock) -> None:
     with remembering("facts", verdict("DELETE"), clock) as (memory, server):
         own = memory.owner(OWNER)
         own.remember(KNOWN, kind="preference")

@@ -14,7 +14,7 @@ async def open_at(path: Path) -> AsyncMemolith:
     return await AsyncMemolith.open(path, embedder=HashingEmbedder(), tokens=WordCounter())
 
 
-def test_the_asynchronous_engine_does_the_same(tmp_path: Path) -> None:
+def test_async_engine_stores_and_recalls(tmp_path: Path) -> None:
     async def run() -> None:
         async with await open_at(tmp_path / "memory.db") as memory:
             alice = memory.owner("alice")
@@ -29,7 +29,7 @@ def test_the_asynchronous_engine_does_the_same(tmp_path: Path) -> None:
     asyncio.run(run())
 
 
-def test_many_tasks_at_once_lose_nothing(tmp_path: Path) -> None:
+def test_concurrent_tasks_store_every_memory(tmp_path: Path) -> None:
     async def run() -> None:
         async with await open_at(tmp_path / "memory.db") as memory:
             alice = memory.owner("alice")
@@ -39,7 +39,7 @@ def test_many_tasks_at_once_lose_nothing(tmp_path: Path) -> None:
     asyncio.run(run())
 
 
-def test_an_export_is_read_in_batches(tmp_path: Path) -> None:
+def test_async_export_returns_every_message_in_order(tmp_path: Path) -> None:
     async def run() -> None:
         async with await open_at(tmp_path / "memory.db") as memory:
             alice = memory.owner("alice")
@@ -51,7 +51,7 @@ def test_an_export_is_read_in_batches(tmp_path: Path) -> None:
     asyncio.run(run())
 
 
-def test_the_event_loop_goes_on_while_the_engine_works(tmp_path: Path) -> None:
+def test_event_loop_runs_while_embedder_blocks(tmp_path: Path) -> None:
     def slow(texts: list[str]) -> list[list[float]]:
         import time
 
@@ -73,7 +73,7 @@ def test_the_event_loop_goes_on_while_the_engine_works(tmp_path: Path) -> None:
     assert asyncio.run(run()) > 5
 
 
-def test_a_closed_engine_says_that_it_is_closed(tmp_path: Path) -> None:
+def test_closed_engine_raises_store_unavailable(tmp_path: Path) -> None:
     async def run() -> None:
         memory = await open_at(tmp_path / "memory.db")
         await memory.close()

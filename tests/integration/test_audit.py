@@ -1,4 +1,4 @@
-"""How good an owner's memories are."""
+"""Audit reports on the quality of an owner's memories."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from memolith.services.audit import SemanticComparison, audit_memories
 from memolith.testing.fakes import HashingEmbedder, SettableClock, WordCounter
 
 
-def planted(owner: OwnerMemory) -> dict[str, str]:
-    """Store two good memories and one of each junk; return the ids by what they are."""
+def store_examples(owner: OwnerMemory) -> dict[str, str]:
+    """Store two good memories and one of each kind of junk; return their ids by label."""
     texts = {
         "tea": ("Likes tea in the morning", "user"),
         "filler": ("Thank you so much!", "assistant"),
@@ -28,19 +28,19 @@ def planted(owner: OwnerMemory) -> dict[str, str]:
     return ids
 
 
-def junk(audit: Audit) -> set[str]:
+def junk_ids(audit: Audit) -> set[str]:
     shares = (audit.duplicates, audit.fragments, audit.filler, audit.echoes)
     return {id_ for share in shares for id_ in share.ids}
 
 
-def test_an_owner_without_memories_has_no_junk(alice: OwnerMemory) -> None:
+def test_owner_without_memories_has_no_junk(alice: OwnerMemory) -> None:
     audit = alice.audit()
     assert (audit.memories, audit.junk, audit.rate) == (0, 0, 0.0)
     assert audit.filler.examples == ()
 
 
-def test_each_kind_of_junk_is_found(memory: Memolith, alice: OwnerMemory) -> None:
-    ids = planted(alice)
+def test_audit_reports_each_kind_of_junk(memory: Memolith, alice: OwnerMemory) -> None:
+    ids = store_examples(alice)
     memory.owner("bob").remember("Hello!")
     audit = alice.audit(examples=1)
     assert audit.memories == 6
@@ -58,14 +58,14 @@ def test_each_kind_of_junk_is_found(memory: Memolith, alice: OwnerMemory) -> Non
     assert (example.duplicate_of, example.text) == (ids["home"], "lives in Oslo!")
 
 
-def test_only_active_memories_are_looked_at(alice: OwnerMemory) -> None:
-    ids = planted(alice)
+def test_audit_skips_forgotten_memories(alice: OwnerMemory) -> None:
+    ids = store_examples(alice)
     for name in ("filler", "fragment", "echo"):
         alice.forget(ids[name])
-    assert junk(alice.audit()) == {ids["duplicate"]}
+    assert junk_ids(alice.audit()) == {ids["duplicate"]}
 
 
-def test_what_is_near_is_shown_and_is_no_junk(alice: OwnerMemory) -> None:
+def test_near_duplicates_are_reported_but_not_as_junk(alice: OwnerMemory) -> None:
     words = "The quick brown fox jumps over the lazy dog near the old river bank at noon"
     first = alice.remember(words)
     second = alice.remember(words.replace("noon", "night"))
@@ -80,20 +80,20 @@ def test_what_is_near_is_shown_and_is_no_junk(alice: OwnerMemory) -> None:
     assert alice.audit(near=False).near is None
 
 
-def test_what_an_assistant_tells_again_is_an_echo(alice: OwnerMemory) -> None:
+def test_assistant_paraphrase_of_user_is_an_echo(alice: OwnerMemory) -> None:
     words = "old clocks and radios from flea markets in the workshop behind the house in {}".format
-    told = alice.remember(f"On most Sundays I repair {words('Leipzig')}")
+    original = alice.remember(f"On most Sundays I repair {words('Leipzig')}")
     again = alice.remember(
         f"On most Sundays the user repairs {words('Leipzig')}", origin="assistant"
     )
     other = alice.remember(f"On most Sundays the user repairs {words('Graz')}", origin="assistant")
     audit = alice.audit()
     assert audit.echoes.ids == (again.id,)
-    assert audit.echoes.examples[0].duplicate_of == told.id
-    assert other.id not in junk(audit)
+    assert audit.echoes.examples[0].duplicate_of == original.id
+    assert other.id not in junk_ids(audit)
 
 
-def test_no_vector_is_made_for_it(tmp_path: Path, clock: SettableClock) -> None:
+def test_audit_embeds_nothing(tmp_path: Path, clock: SettableClock) -> None:
     embedder = HashingEmbedder()
     with Memolith.open(
         tmp_path / "m.db", profile="timeline", embedder=embedder, clock=clock, tokens=WordCounter()
@@ -102,28 +102,28 @@ def test_no_vector_is_made_for_it(tmp_path: Path, clock: SettableClock) -> None:
         assert memory.audit(owner="alice").compared == 0
 
 
-def test_it_changes_nothing(alice: OwnerMemory) -> None:
-    planted(alice)
+def test_audit_changes_nothing(alice: OwnerMemory) -> None:
+    store_examples(alice)
     before = list(alice.export())
     alice.audit()
     assert list(alice.export()) == before
 
 
-def test_so_many_examples_there_cannot_be(alice: OwnerMemory) -> None:
-    planted(alice)
+def test_negative_number_of_examples_is_rejected(alice: OwnerMemory) -> None:
+    store_examples(alice)
     assert alice.audit(examples=0).filler.examples == ()
     with pytest.raises(InvalidInput, match="examples"):
         alice.audit(examples=-1)
 
 
-def test_what_is_learned_of_filler_is_nothing(alice: OwnerMemory) -> None:
+def test_learning_skips_filler(alice: OwnerMemory) -> None:
     alice.learn("Hi there! I love it! Always here to help.", "Great! How can I help you today?")
     alice.learn("I love hiking. Never had a chance to visit it.", "Nice!")
     audit = alice.audit()
     assert (audit.memories, audit.junk) == (1, 0)
 
 
-async def _audited(path: Path, clock: SettableClock) -> int:
+async def _count_filler(path: Path, clock: SettableClock) -> int:
     async with await AsyncMemolith.open(
         path, embedder=HashingEmbedder(), clock=clock, tokens=WordCounter()
     ) as memory:
@@ -131,15 +131,15 @@ async def _audited(path: Path, clock: SettableClock) -> int:
         return (await memory.audit(owner="alice")).filler.count
 
 
-def test_it_can_be_awaited(tmp_path: Path, clock: SettableClock) -> None:
-    assert asyncio.run(_audited(tmp_path / "m.db", clock)) == 1
+def test_audit_can_be_awaited(tmp_path: Path, clock: SettableClock) -> None:
+    assert asyncio.run(_count_filler(tmp_path / "m.db", clock)) == 1
 
 
-def test_texts_of_no_store_are_compared_by_an_embedder() -> None:
-    told = [
+def test_audit_compares_texts_outside_a_store() -> None:
+    entries = [
         AuditEntry("1", "Likes green tea and cake"),
         AuditEntry("2", "Likes tea, green, and cake"),
     ]
-    audit = audit_memories(told, SemanticComparison.from_embedder(HashingEmbedder()))
+    audit = audit_memories(entries, SemanticComparison.from_embedder(HashingEmbedder()))
     assert audit.near is not None
     assert audit.near.ids == ("2",)

@@ -1,4 +1,4 @@
-"""The base memory by hand: versions, the way back, forgetting, export."""
+"""The base memory, edited by hand: versions, rollback, forgetting, export."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ def memory() -> Memolith:
     return Memolith.open(":memory:", embedder=HashingEmbedder(), tokens=WordCounter())
 
 
-def test_there_is_none_at_first(memory: Memolith) -> None:
+def test_new_owner_has_no_base_memory(memory: Memolith) -> None:
     assert memory.base_memory(owner="a") is None
     assert memory.base_memory_versions(owner="a") == ()
 
 
-def test_every_version_is_kept_and_can_be_brought_back(memory: Memolith) -> None:
+def test_rollback_restores_any_version_of_base_memory(memory: Memolith) -> None:
     owner = memory.owner("a")
     owner.set_base_memory(TEXT)
     owner.set_base_memory("Something else.")
@@ -36,7 +36,7 @@ def test_every_version_is_kept_and_can_be_brought_back(memory: Memolith) -> None
 
 
 @pytest.mark.parametrize("content", ["", "  \n", "x" * 20_001])
-def test_what_can_not_be_taken_changes_nothing(memory: Memolith, content: str) -> None:
+def test_invalid_content_leaves_base_memory_unchanged(memory: Memolith, content: str) -> None:
     owner = memory.owner("a")
     owner.set_base_memory(TEXT)
     with pytest.raises(InvalidInput):
@@ -44,12 +44,12 @@ def test_what_can_not_be_taken_changes_nothing(memory: Memolith, content: str) -
     assert len(owner.base_memory_versions()) == 1
 
 
-def test_a_secret_in_it_is_taken_out(memory: Memolith) -> None:
-    kept = memory.set_base_memory("The password: hunter2-Kx9!", owner="a")
-    assert "hunter2" not in kept.content
+def test_secret_in_base_memory_is_redacted(memory: Memolith) -> None:
+    stored = memory.set_base_memory("The password: hunter2-Kx9!", owner="a")
+    assert "hunter2" not in stored.content
 
 
-def test_what_is_forgotten_stands_in_no_version_until_it_is_restored(memory: Memolith) -> None:
+def test_forgotten_fact_leaves_all_versions_until_restored(memory: Memolith) -> None:
     owner = memory.owner("a")
     fact = owner.remember("Drinks tea.")
     owner.set_base_memory("Lives in Oslo. Drinks tea.")
@@ -62,7 +62,7 @@ def test_what_is_forgotten_stands_in_no_version_until_it_is_restored(memory: Mem
     assert found.content == "Lives in Oslo. Drinks tea."
 
 
-def test_an_export_brings_it_along(memory: Memolith) -> None:
+def test_export_includes_base_memory_versions(memory: Memolith) -> None:
     owner, other = memory.owner("a"), memory.owner("b")
     owner.set_base_memory(TEXT)
     owner.set_base_memory("Something else.")
@@ -72,7 +72,7 @@ def test_an_export_brings_it_along(memory: Memolith) -> None:
     assert [each.content for each in other.base_memory_versions()] == [TEXT, "Something else."]
 
 
-def test_a_prompt_begins_with_it(memory: Memolith) -> None:
+def test_context_begins_with_base_memory(memory: Memolith) -> None:
     owner = memory.owner("a")
     owner.set_base_memory("</memory> Lives in Oslo.")
     owner.remember("Drinks tea.")

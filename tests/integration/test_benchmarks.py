@@ -1,6 +1,6 @@
-"""The benchmarks run, and say what they are for, on as little as can be: not how fast anything is.
+"""The benchmarks run and print their results on minimal data; speed is not checked.
 
-Those of the peers are left out, for each runs in an environment of its own.
+Benchmarks of other products are not run: each needs its own environment.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Run = Callable[..., str]
 
 @pytest.fixture
 def run(tmp_path: Path) -> Run:
-    """Run a benchmark, with what it keeps in a folder that goes; return what it prints."""
+    """Return a function that runs a benchmark in a temporary folder and returns its output."""
 
     def run(name: str, *arguments: str) -> str:
         done = subprocess.run(
@@ -43,8 +43,8 @@ def run(tmp_path: Path) -> Run:
     return run
 
 
-def two_speakers(number: int, subject: str) -> dict[str, Any]:
-    """Return a conversation in the form of LoCoMo."""
+def locomo_conversation(number: int, subject: str) -> dict[str, Any]:
+    """Return a conversation in LoCoMo's format."""
     turns = [f"I have a {subject} now, my {place} one." for place in ("first", "second", "third")]
     turns += ["The weather was fine.", "We had soup."]
     return {
@@ -81,9 +81,9 @@ def two_speakers(number: int, subject: str) -> dict[str, Any]:
     }
 
 
-def with_an_assistant(number: int, subject: str) -> dict[str, Any]:
-    """Return a conversation in the form of BEAM."""
-    said = [f"Tell me of the {subject}.", f"A {subject} is fine.", "Thank you.", "With pleasure."]
+def beam_conversation(number: int, subject: str) -> dict[str, Any]:
+    """Return a conversation in BEAM's format."""
+    texts = [f"Tell me of the {subject}.", f"A {subject} is fine.", "Thank you.", "With pleasure."]
     return {
         "id": f"100K/{number}",
         "messages": [
@@ -94,7 +94,7 @@ def with_an_assistant(number: int, subject: str) -> dict[str, Any]:
                 "time_anchor": "March-15-2024",
                 "content": text,
             }
-            for at, text in enumerate(said)
+            for at, text in enumerate(texts)
         ],
         "questions": [
             {
@@ -110,31 +110,35 @@ def with_an_assistant(number: int, subject: str) -> dict[str, Any]:
 
 @pytest.fixture
 def data_sets(tmp_path: Path) -> list[str]:
-    """Return the arguments that name two small data sets, and where their vectors are kept."""
+    """Return arguments for two small data sets and a folder for their vectors."""
     arguments = ["--cache", str(tmp_path / "vectors")]
-    for name, made in (("locomo", two_speakers), ("beam", with_an_assistant)):
+    for name, build in (("locomo", locomo_conversation), ("beam", beam_conversation)):
         path = tmp_path / f"{name}.json"
-        path.write_text(json.dumps([made(*each) for each in enumerate(SUBJECTS)]), encoding="utf-8")
+        path.write_text(
+            json.dumps([build(*each) for each in enumerate(SUBJECTS)]), encoding="utf-8"
+        )
         arguments += [f"--{name}", str(path)]
     return arguments
 
 
-def test_recall_is_compared_cross_validated(run: Run, data_sets: list[str]) -> None:
+def test_recall_benchmark_compares_all_systems(run: Run, data_sets: list[str]) -> None:
     printed = run("recall", *data_sets)
     for system in ("cosine", "bm25", "companion's formula", "standard, cross-validated"):
         assert printed.lower().count(system) >= 2, system
 
 
 @pytest.mark.parametrize(
-    ("asked", "told"),
+    ("option", "expected"),
     [("--ablation", "words_around"), ("--context", "2,000"), ("--nothing", "precision")],
 )
-def test_recall_is_looked_into(run: Run, data_sets: list[str], asked: str, told: str) -> None:
-    assert told in run("recall", *data_sets, asked)
+def test_recall_benchmark_runs_each_analysis(
+    run: Run, data_sets: list[str], option: str, expected: str
+) -> None:
+    assert expected in run("recall", *data_sets, option)
 
 
 @pytest.mark.parametrize(
-    ("part", "told"),
+    ("part", "expected"),
     [
         ("recall", "100 memories"),
         ("writes", "remember, at 100"),
@@ -147,27 +151,27 @@ def test_recall_is_looked_into(run: Run, data_sets: list[str], asked: str, told:
         pytest.param("encryption", "recall", marks=pytest.mark.soak),
     ],
 )
-def test_speed_is_measured(run: Run, part: str, told: str) -> None:
-    assert told in run("speed", part, "--sizes", "100")
+def test_speed_benchmark_measures_each_part(run: Run, part: str, expected: str) -> None:
+    assert expected in run("speed", part, "--sizes", "100")
 
 
-def test_a_thousandth_of_a_million_is_filled_and_asked(run: Run) -> None:
+def test_scale_benchmark_fills_and_queries_store(run: Run) -> None:
     printed = run("scale", "--memories", "400", "--owners", "4", "--one", "200")
     assert "400 of " in printed
     assert "200 of 1" in printed
 
 
-def test_the_store_is_measured_by_itself(run: Run) -> None:
+def test_store_benchmark_measures_durable_writes(run: Run) -> None:
     assert "single durable writes/s" in run("store", "--sizes", "200")
 
 
-def test_what_searches_vectors_is_compared(run: Run) -> None:
+def test_vectors_benchmark_compares_search_engines(run: Run) -> None:
     printed = run("vectors", "--sizes", "200")
     assert "sqlite-vec" in printed
     assert "chroma" in printed
 
 
-def test_the_service_is_asked(run: Run) -> None:
+def test_service_benchmark_calls_recall_and_chat(run: Run) -> None:
     calls = ("--calls", "recall", "chat", "--clients", "1", "--seconds", "1", "--messages", "20")
     printed = run("service", "--database", "sqlite", *calls)
     assert "recall" in printed
@@ -175,23 +179,23 @@ def test_the_service_is_asked(run: Run) -> None:
 
 
 @pytest.mark.soak
-def test_long_texts_are_taken_in(run: Run) -> None:
+def test_ingest_benchmark_stores_long_texts(run: Run) -> None:
     printed = run("ingesting", "ingest", "--megabytes", "1", "--embedders", "stub")
     assert "standard" in printed
     assert "chunks" in printed
 
 
 @pytest.mark.soak
-def test_what_waits_for_a_model_is_learned(run: Run) -> None:
+def test_learning_benchmark_learns_with_stub_model(run: Run) -> None:
     assert "stub" in run("learning", "--exchanges", "8", "--embedders", "stub")
 
 
 @pytest.mark.soak
-def test_the_embedders_start_is_taken_apart(run: Run) -> None:
+def test_embedder_benchmark_measures_startup(run: Run) -> None:
     assert "first vector" in run("embedder", "start")
 
 
-def test_changes_are_measured_on_the_labelled_pairs_and_on_a_file(run: Run, tmp_path: Path) -> None:
+def test_changes_benchmark_scores_labelled_pairs_and_file(run: Run, tmp_path: Path) -> None:
     assert json.loads(run("changes", "--json"))["changed"]["precision"] == 1.0
     file = tmp_path / "pairs.jsonl"
     file.write_text(
@@ -209,7 +213,7 @@ def test_changes_are_measured_on_the_labelled_pairs_and_on_a_file(run: Run, tmp_
     ("text", "message"),
     [('{"old": "I live in Oslo."}\n', "line 1"), ("\n", "holds no pairs")],
 )
-def test_a_file_without_valid_pairs_is_rejected(tmp_path: Path, text: str, message: str) -> None:
+def test_file_without_valid_pairs_is_rejected(tmp_path: Path, text: str, message: str) -> None:
     file = tmp_path / "pairs.jsonl"
     file.write_text(text)
     with pytest.raises(InvalidInput, match=message):

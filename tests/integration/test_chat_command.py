@@ -1,4 +1,4 @@
-"""`memolith chat` as it is installed, with the services' own clients and a scripted model."""
+"""The installed `memolith chat`, with real service clients and a scripted model."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ PROGRAM = Path(sys.executable).with_name("memolith")
 DEADLINE_S = 60.0
 PROTOCOLS = ("openai", "ollama", "anthropic")
 
-INTRODUCED = next(one for one in load_script() if "Johanna Lindqvist" in one.user)
-NAME = INTRODUCED.facts[0].content
+INTRODUCTION = next(one for one in load_script() if "Johanna Lindqvist" in one.user)
+NAME = INTRODUCTION.facts[0].content
 
 
 ANSWERS = {
@@ -36,26 +36,26 @@ ANSWERS = {
 }
 
 
-def answers(request: ReceivedRequest) -> Any:
-    """Extract what the script knows; answer by what was said last."""
+def answer_request(request: ReceivedRequest) -> Any:
+    """Extract the script's facts; answer chat requests by their last line."""
     found = KnowingModel()(request)
     last = request.user.splitlines()[-1]
     return ANSWERS.get(last, f"You said {last}") if found == "I see." else found
 
 
-def said_to(server: ModelServer) -> list[ReceivedRequest]:
-    """Return what was asked for answers, not for facts."""
+def chat_requests(server: ModelServer) -> list[ReceivedRequest]:
+    """Return the requests for chat replies, without those for extraction."""
     return [asked for asked in server.requests if asked.is_stream]
 
 
 @pytest.fixture
 def server() -> Iterator[ModelServer]:
-    with ModelServer(answers) as running:
+    with ModelServer(answer_request) as running:
         yield running
 
 
 class Chat:
-    """The program in a folder of its own."""
+    """The program, run in its own folder."""
 
     def __init__(self, folder: Path, server: ModelServer, protocol: str = "openai") -> None:
         own = {name: text for name, text in os.environ.items() if not name.startswith("MEMOLITH_")}
@@ -76,10 +76,10 @@ class Chat:
         }
         self.folder = folder
 
-    def run(self, *args: str, says: str = "") -> subprocess.CompletedProcess[str]:
+    def run(self, *args: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
         return subprocess.run(
             [PROGRAM, *args],
-            input=says,
+            input=stdin,
             capture_output=True,
             cwd=self.folder,
             env=self.environment,
@@ -91,94 +91,94 @@ class Chat:
 
     @contextmanager
     def memory(self, owner: str) -> Iterator[OwnerMemory]:
-        """Look at what the program has stored."""
+        """Open the program's store for an owner."""
         plain = load(None, {"MEMOLITH_ENABLE_ENCRYPTION": "false"}, {})
         with Memolith.open(self.folder / "memory.db", config=plain) as memory:
             yield memory.owner(owner)
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
-def test_what_was_said_is_learned_before_the_program_ends(
+def test_chat_learns_exchange_before_program_exits(
     tmp_path: Path, server: ModelServer, protocol: str
 ) -> None:
     chat = Chat(tmp_path, server, protocol)
-    done = chat.run("chat", "--owner", "ann", "--profile", "facts", says=INTRODUCED.user)
+    done = chat.run("chat", "--owner", "ann", "--profile", "facts", stdin=INTRODUCTION.user)
     assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout == f"You said {INTRODUCED.user}\n"
+    assert done.stdout == f"You said {INTRODUCTION.user}\n"
     assert {one.protocol for one in server.requests} == {protocol}
     with chat.memory("ann") as memory:
         assert [one.content for one in memory.list().memories] == [NAME]
         assert "extraction" in memory.usage().by_purpose
 
 
-def test_a_conversation_is_taken_up_and_another_owner_sees_nothing_of_it(
-    tmp_path: Path, server: ModelServer
-) -> None:
+def test_chat_resumes_conversation_of_its_owner_only(tmp_path: Path, server: ModelServer) -> None:
     chat = Chat(tmp_path, server)
     facts = ("--profile", "facts")
-    chat.run("chat", "--owner", "ann", *facts, says=f"{INTRODUCED.user}\nMy code is blue.")
-    chat.run("chat", "--owner", "ann", *facts, says="What is my name?\n")
-    again = said_to(server)[-1]
+    chat.run("chat", "--owner", "ann", *facts, stdin=f"{INTRODUCTION.user}\nMy code is blue.")
+    chat.run("chat", "--owner", "ann", *facts, stdin="What is my name?\n")
+    again = chat_requests(server)[-1]
     assert NAME in again.system
     assert [(turn.role, turn.content) for turn in again.messages[1:]] == [
-        ("user", INTRODUCED.user),
-        ("assistant", f"You said {INTRODUCED.user}"),
+        ("user", INTRODUCTION.user),
+        ("assistant", f"You said {INTRODUCTION.user}"),
         ("user", "My code is blue."),
         ("assistant", "You said My code is blue."),
         ("user", "What is my name?"),
     ]
-    other = chat.run("chat", "--owner", "bob", *facts, says="Who am I?\n/memories\n/context")
-    assert said_to(server)[-1].messages[1:] == (ChatMessage("user", "Who am I?"),)
-    assert "Johanna" not in said_to(server)[-1].system
+    other = chat.run("chat", "--owner", "bob", *facts, stdin="Who am I?\n/memories\n/context")
+    assert chat_requests(server)[-1].messages[1:] == (ChatMessage("user", "Who am I?"),)
+    assert "Johanna" not in chat_requests(server)[-1].system
     assert other.stdout.startswith("You said Who am I?\nNo memories were used or learned yet.\n")
     assert other.stdout.endswith("No memories were used yet.\n")
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there are no pseudo-terminals there")
 class TestTerminal:
-    """At a terminal."""
+    """`memolith chat` in a terminal."""
 
-    def test_ctrl_c_ends_a_reply_and_ctrl_d_the_conversation(
+    def test_ctrl_c_stops_reply_and_ctrl_d_ends_chat(
         self, tmp_path: Path, server: ModelServer
     ) -> None:
         chat = Chat(tmp_path, server)
         with Terminal(chat, "chat", "--owner", "ann") as terminal:
-            terminal.until("/help lists commands")
-            terminal.until("> ")
+            terminal.read_until("/help lists commands")
+            terminal.read_until("> ")
             terminal.send("SLOW please\n")
-            terminal.until("one two")
+            terminal.read_until("one two")
             terminal.send("\x03")
-            terminal.until("stopped")
-            terminal.until("> ")
-            terminal.until("with Ctrl-D or /quit", press="\x03")
-            terminal.until("> ")
+            terminal.read_until("stopped")
+            terminal.read_until("> ")
+            terminal.read_until("with Ctrl-D or /quit", press="\x03")
+            terminal.read_until("> ")
             terminal.send("EVIL one\n")
-            terminal.until("red \\x1b[31m and\\x07 back\r\nand on")
-            terminal.until("> ")
+            terminal.read_until("red \\x1b[31m and\\x07 back\r\nand on")
+            terminal.read_until("> ")
             terminal.send("\x04")
-            assert terminal.ended() == 0
+            assert terminal.wait_for_exit() == 0
         with chat.memory("ann") as memory:
             roles = [str(one.role) for one in memory.recent()]
         assert roles == ["user", "assistant", "user", "assistant"]
         assert not any("one two" in one.user for one in server.requests if not one.is_stream)
 
-    def test_what_was_learned_meanwhile_is_shown(self, tmp_path: Path, server: ModelServer) -> None:
+    def test_memories_command_shows_facts_learned_during_chat(
+        self, tmp_path: Path, server: ModelServer
+    ) -> None:
         chat = Chat(tmp_path, server)
         with Terminal(chat, "chat", "--owner", "ann", "--profile", "facts") as terminal:
-            terminal.until("> ")
-            terminal.send(f"{INTRODUCED.user}\n")
-            terminal.until("You said")
-            terminal.until("> ")
+            terminal.read_until("> ")
+            terminal.send(f"{INTRODUCTION.user}\n")
+            terminal.read_until("You said")
+            terminal.read_until("> ")
             shown = ""
             while not re.search(rf"learned +identity +{re.escape(NAME)}", shown):
                 terminal.send("/memories\n")
-                shown = terminal.until("\n> ")
+                shown = terminal.read_until("\n> ")
             terminal.send("/quit\n")
-            assert terminal.ended() == 0
+            assert terminal.wait_for_exit() == 0
 
 
 class Terminal:
-    """A program at a terminal: what is sent is typed, and what it shows is read."""
+    """A program running in a pseudo-terminal: sends keys and reads its output."""
 
     def __init__(self, chat: Chat, *args: str) -> None:
         self._chat = chat
@@ -212,11 +212,11 @@ class Terminal:
     def send(self, keys: str) -> None:
         os.write(self._end, keys.encode())
 
-    def until(self, wanted: str, *, press: str = "") -> str:
-        """Return what is shown up to a text, and pass over it.
+    def read_until(self, wanted: str, *, press: str = "") -> str:
+        """Return the output up to and including a text.
 
-        A key is pressed again each second: Python loses an interrupt that comes between the
-        prompt and the reading, where no person is as fast.
+        The key is sent again each second: Python loses an interrupt that arrives between the
+        prompt and the read. No person types that fast.
         """
         deadline = time.monotonic() + DEADLINE_S
         while wanted not in (shown := self._read.decode("utf-8", "replace")):
@@ -228,12 +228,12 @@ class Terminal:
         self._read = shown[end:].encode()
         return shown[:end]
 
-    def ended(self) -> int:
-        """Return the exit code, reading on, so that the program is not held up."""
+    def wait_for_exit(self) -> int:
+        """Return the exit code; keep reading so that the program does not block on output."""
         while True:
             try:
                 if not os.read(self._end, 65_536):
                     break
-            except OSError:  # how Linux says that nobody is at the other end any more
+            except OSError:  # Linux: the other end was closed
                 break
         return self._program.wait(DEADLINE_S)

@@ -1,4 +1,4 @@
-"""The models of services, asked by their own clients, against a server that does as it is told."""
+"""The chat models of each service, with real clients against a scripted server."""
 
 from __future__ import annotations
 
@@ -38,9 +38,9 @@ from memolith.policies.retries import BreakerPolicy, RetryPolicy
 from memolith.ports.models import ChatMessage, Completion, Prompt, ResponseSchema
 
 KEY = "sk-very-secret-key"
-# A word, not a number: ports and addresses of objects in logs are full of those.
-SAID = "the pet of Alice is a quokka"
-ASKED = Prompt((ChatMessage("system", "Be brief."), ChatMessage("user", SAID)), max_tokens=77)
+# A word, not a number: logs contain many numbers, such as ports and object addresses.
+USER_TEXT = "the pet of Alice is a quokka"
+PROMPT = Prompt((ChatMessage("system", "Be brief."), ChatMessage("user", USER_TEXT)), max_tokens=77)
 SCHEMA = ResponseSchema(
     "facts",
     {
@@ -50,7 +50,7 @@ SCHEMA = ResponseSchema(
         "additionalProperties": False,
     },
 )
-WITH_SCHEMA = Prompt(ASKED.messages, SCHEMA)
+WITH_SCHEMA = Prompt(PROMPT.messages, SCHEMA)
 
 Model = OpenAIChat | OllamaChat | AnthropicChat
 Ask = Callable[[Model, Prompt], Completion]
@@ -75,11 +75,11 @@ SERVICES: dict[str, Callable[..., Model]] = {
 }
 
 
-def whole(model: Model, prompt: Prompt) -> Completion:
+def complete_at_once(model: Model, prompt: Prompt) -> Completion:
     return model.complete(prompt)
 
 
-def streamed(model: Model, prompt: Prompt) -> Completion:
+def complete_by_streaming(model: Model, prompt: Prompt) -> Completion:
     *pieces, reply = model.stream(prompt)
     assert isinstance(reply, Completion)
     assert "".join(str(piece) for piece in pieces) == reply.text
@@ -87,11 +87,13 @@ def streamed(model: Model, prompt: Prompt) -> Completion:
 
 
 each_service = pytest.mark.parametrize("service", SERVICES)
-each_way = pytest.mark.parametrize("ask", [whole, streamed], ids=["whole", "streamed"])
+each_way = pytest.mark.parametrize(
+    "ask", [complete_at_once, complete_by_streaming], ids=["whole", "streamed"]
+)
 
 
 @contextmanager
-def asking(service: str, server: ModelServer, **options: Any) -> Iterator[Model]:
+def open_model(service: str, server: ModelServer, **options: Any) -> Iterator[Model]:
     model = SERVICES[service](server, **{"timeout_s": 5.0, **options})
     try:
         yield model
@@ -101,12 +103,12 @@ def asking(service: str, server: ModelServer, **options: Any) -> Iterator[Model]
 
 @each_service
 @each_way
-def test_a_reply_comes_with_its_counts(service: str, ask: Ask) -> None:
+def test_reply_includes_token_counts(service: str, ask: Ask) -> None:
     answer = Answer("Quite so.", input_tokens=11, output_tokens=3)
-    with ModelServer([answer]) as server, asking(service, server) as model:
-        assert ask(model, ASKED) == Completion("Quite so.", 11, 3)
+    with ModelServer([answer]) as server, open_model(service, server) as model:
+        assert ask(model, PROMPT) == Completion("Quite so.", 11, 3)
     (asked,) = server.requests
-    assert asked.messages == ASKED.messages
+    assert asked.messages == PROMPT.messages
     assert (asked.model, asked.max_tokens, asked.temperature) == ("m", 77, None)
     assert asked.key == KEY
     assert model.name == f"{service}:m"
@@ -114,17 +116,17 @@ def test_a_reply_comes_with_its_counts(service: str, ask: Ask) -> None:
 
 @each_service
 @each_way
-def test_counts_that_are_not_told_are_none(service: str, ask: Ask) -> None:
+def test_missing_token_counts_are_none(service: str, ask: Ask) -> None:
     answer = Answer("Yes", has_token_counts=False)
-    with ModelServer([answer]) as server, asking(service, server) as model:
-        assert ask(model, ASKED) == Completion("Yes")
+    with ModelServer([answer]) as server, open_model(service, server) as model:
+        assert ask(model, PROMPT) == Completion("Yes")
 
 
 @each_service
 @each_way
-def test_the_service_is_told_the_schema(service: str, ask: Ask) -> None:
+def test_request_includes_response_schema(service: str, ask: Ask) -> None:
     answers = [{"fact": "Alice has a pet"}]
-    with ModelServer(answers) as server, asking(service, server) as model:
+    with ModelServer(answers) as server, open_model(service, server) as model:
         assert ask(model, WITH_SCHEMA).text == '{"fact": "Alice has a pet"}'
     schema = server.requests[0].schema
     assert schema is not None
@@ -136,11 +138,9 @@ def test_the_service_is_told_the_schema(service: str, ask: Ask) -> None:
 
 @each_service
 @each_way
-def test_a_service_that_refuses_schemas_is_asked_in_words_from_then_on(
-    service: str, ask: Ask
-) -> None:
+def test_service_without_schema_support_gets_schema_in_prompt(service: str, ask: Ask) -> None:
     rule = reject_schemas(lambda _: fenced_answer({"fact": "x"}))
-    with ModelServer(rule) as server, asking(service, server) as model:
+    with ModelServer(rule) as server, open_model(service, server) as model:
         assert "```json" in ask(model, WITH_SCHEMA).text
         assert ask(model, WITH_SCHEMA).is_complete
     assert [asked.schema is None for asked in server.requests] == [False, True, True]
@@ -149,9 +149,9 @@ def test_a_service_that_refuses_schemas_is_asked_in_words_from_then_on(
 
 
 @each_service
-def test_a_prompt_that_is_refused_is_no_reason_to_leave_schemas_out(service: str) -> None:
+def test_rejected_prompt_does_not_disable_schemas(service: str) -> None:
     script: list[Any] = [error_answer(400, code="context_length_exceeded")] * 2 + [{"fact": "x"}]
-    with ModelServer(script) as server, asking(service, server) as model:
+    with ModelServer(script) as server, open_model(service, server) as model:
         with pytest.raises(ServiceFailed) as caught:
             model.complete(WITH_SCHEMA)
         assert (caught.value.status, caught.value.retryable) == (400, False)
@@ -161,10 +161,10 @@ def test_a_prompt_that_is_refused_is_no_reason_to_leave_schemas_out(service: str
 
 @each_service
 @each_way
-def test_a_reply_that_was_cut_is_not_whole(service: str, ask: Ask) -> None:
+def test_truncated_reply_is_not_complete(service: str, ask: Ask) -> None:
     answers = [Answer("It was", is_complete=False)]
-    with ModelServer(answers) as server, asking(service, server) as model:
-        assert not ask(model, ASKED).is_complete
+    with ModelServer(answers) as server, open_model(service, server) as model:
+        assert not ask(model, PROMPT).is_complete
 
 
 @each_way
@@ -177,26 +177,26 @@ def test_a_reply_that_was_cut_is_not_whole(service: str, ask: Ask) -> None:
         ("anthropic", "stop_sequence", True),
     ],
 )
-def test_why_a_reply_ended_tells_whether_it_is_whole(
+def test_finish_reason_decides_whether_reply_is_complete(
     service: str, finish: str, ask: Ask, *, is_whole: bool
 ) -> None:
     answers = [Answer("It was", finish=finish)]
-    with ModelServer(answers) as server, asking(service, server) as model:
-        assert ask(model, ASKED).is_complete is is_whole
+    with ModelServer(answers) as server, open_model(service, server) as model:
+        assert ask(model, PROMPT).is_complete is is_whole
 
 
 @each_service
 @each_way
-def test_an_empty_reply_is_one(service: str, ask: Ask) -> None:
-    with ModelServer([""]) as server, asking(service, server) as model:
-        assert ask(model, ASKED).text == ""
+def test_empty_reply_is_accepted(service: str, ask: Ask) -> None:
+    with ModelServer([""]) as server, open_model(service, server) as model:
+        assert ask(model, PROMPT).text == ""
 
 
-def test_a_stream_comes_in_pieces() -> None:
+def test_stream_yields_pieces() -> None:
     with ModelServer(lambda _: "one two three") as server:
         for service in SERVICES:
-            with asking(service, server) as model:
-                assert list(model.stream(ASKED))[:-1] == ["one ", "two ", "three"]
+            with open_model(service, server) as model:
+                assert list(model.stream(PROMPT))[:-1] == ["one ", "two ", "three"]
 
 
 FAILURES: dict[str, tuple[Answer, int | None, bool, str]] = {
@@ -225,7 +225,7 @@ FAILURES: dict[str, tuple[Answer, int | None, bool, str]] = {
 @each_service
 @each_way
 @pytest.mark.parametrize("failure", FAILURES)
-def test_a_failure_is_told_without_content_and_key(
+def test_service_failure_contains_no_content_or_key(
     service: str, ask: Ask, failure: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     answer, status, retryable, words = FAILURES[failure]
@@ -233,10 +233,10 @@ def test_a_failure_is_told_without_content_and_key(
     caplog.set_level(logging.DEBUG)
     with (
         ModelServer(lambda _: answer) as server,
-        asking(service, server, timeout_s=timeout_s) as model,
+        open_model(service, server, timeout_s=timeout_s) as model,
         pytest.raises(ServiceFailed) as caught,
     ):
-        ask(model, ASKED)
+        ask(model, PROMPT)
     error = caught.value
     assert (error.status, error.retryable, error.service) == (status, retryable, f"{service}:m")
     assert words in str(error)
@@ -252,31 +252,31 @@ def test_a_failure_is_told_without_content_and_key(
 
 @each_service
 @each_way
-def test_nothing_of_a_call_that_goes_well_is_logged(
+def test_successful_call_logs_no_content_or_key(
     service: str, ask: Ask, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.DEBUG)
-    with ModelServer(["the answer is wombat"]) as server, asking(service, server) as model:
-        ask(model, ASKED)
+    with ModelServer(["the answer is wombat"]) as server, open_model(service, server) as model:
+        ask(model, PROMPT)
     for word in ("quokka", "wombat", KEY):
         assert word not in caplog.text
 
 
 @each_service
-def test_a_service_that_is_not_there_is_told_so(service: str) -> None:
+def test_unreachable_service_raises_retryable_failure(service: str) -> None:
     with ModelServer() as server:
         pass
-    with asking(service, server) as model, pytest.raises(ServiceFailed) as caught:
-        model.complete(ASKED)
+    with open_model(service, server) as model, pytest.raises(ServiceFailed) as caught:
+        model.complete(PROMPT)
     assert caught.value.retryable
 
 
 @each_service
-def test_a_stream_is_read_as_long_as_it_comes(service: str) -> None:
-    """Each piece comes within the timeout, all of them together do not."""
+def test_slow_stream_may_exceed_timeout_in_total(service: str) -> None:
+    """Each piece comes within the timeout, the whole stream does not."""
     answers = [Answer("word " * 12, piece_delay_s=0.03)]
-    with ModelServer(answers) as server, asking(service, server, timeout_s=0.25) as model:
-        assert streamed(model, ASKED).text == "word " * 12
+    with ModelServer(answers) as server, open_model(service, server, timeout_s=0.25) as model:
+        assert complete_by_streaming(model, PROMPT).text == "word " * 12
 
 
 BODIES = [
@@ -291,23 +291,23 @@ BODIES = [
 @each_service
 @each_way
 @pytest.mark.parametrize("frame", ["{}", "data: {}\n\n", "event: message_start\ndata: {}\n\n"])
-def test_a_body_that_is_nothing_of_the_kind_is_a_failure(
+def test_malformed_body_raises_retryable_failure(
     service: str, ask: Ask, frame: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.DEBUG)
     script = [Answer(raw=frame.replace("{}", body)) for body in BODIES]
-    with ModelServer(script) as server, asking(service, server) as model:
+    with ModelServer(script) as server, open_model(service, server) as model:
         for body in BODIES:
             with pytest.raises(ServiceFailed) as caught:
-                ask(model, ASKED)
+                ask(model, PROMPT)
             assert caught.value.retryable, body
             assert caught.value.__context__ is None
             assert "quokka" not in str(caught.value)
     assert "quokka" not in caplog.text
 
 
-class _Parts:
-    """The body of an answer, in parts."""
+class _ResponseBody:
+    """A response body, in parts."""
 
     def __init__(self, parts: Iterator[bytes]) -> None:
         self._parts = parts
@@ -320,13 +320,13 @@ class _Parts:
         self.is_closed = True
 
 
-def _bounded(kind: str, parts: Iterator[bytes], timeout_s: float) -> Any:
+def _limit_response(kind: str, parts: Iterator[bytes], timeout_s: float) -> Any:
     import httpx
 
     hooks = http.build_http_options(httpx, "http://x", timeout_s)["event_hooks"]
     request = httpx.Request("POST", "http://x")
     response = httpx.Response(200, headers={"content-type": kind}, request=request)
-    response.stream = _Parts(parts)  # type: ignore[assignment] # as good as one
+    response.stream = _ResponseBody(parts)  # type: ignore[assignment] # has the same interface
     for hook in hooks["request"]:
         hook(request)
     for hook in hooks["response"]:
@@ -334,7 +334,7 @@ def _bounded(kind: str, parts: Iterator[bytes], timeout_s: float) -> Any:
     return response.stream
 
 
-def test_a_body_in_one_piece_has_its_time_in_all() -> None:
+def test_plain_body_must_arrive_within_timeout() -> None:
     import httpx
 
     def dripping() -> Iterator[bytes]:
@@ -343,68 +343,68 @@ def test_a_body_in_one_piece_has_its_time_in_all() -> None:
             yield b" "
 
     with pytest.raises(httpx.ReadTimeout):
-        list(_bounded("application/json", dripping(), 0.05))
+        list(_limit_response("application/json", dripping(), 0.05))
 
 
-def test_a_body_without_end_is_not_read_to_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_oversized_body_is_not_read_completely(monkeypatch: pytest.MonkeyPatch) -> None:
     import httpx
 
     monkeypatch.setattr(http, "MAX_BODY_BYTES", 1000)
     with pytest.raises(httpx.ReadError):
-        list(_bounded("text/event-stream", iter([b"x" * 600] * 9), 5))
+        list(_limit_response("text/event-stream", iter([b"x" * 600] * 9), 5))
 
 
 @each_service
-def test_a_stream_that_nobody_reads_on_lets_go_of_its_connection(service: str) -> None:
-    with ModelServer(lambda _: "one two three") as server, asking(service, server) as model:
-        pieces = model.stream(ASKED)
+def test_abandoned_stream_releases_its_connection(service: str) -> None:
+    with ModelServer(lambda _: "one two three") as server, open_model(service, server) as model:
+        pieces = model.stream(PROMPT)
         assert next(pieces) == "one "
         pieces.close()  # type: ignore[attr-defined] # it is a generator
-        assert streamed(model, ASKED).text == "one two three"
+        assert complete_by_streaming(model, PROMPT).text == "one two three"
 
 
 @each_service
-def test_many_threads_may_ask_one_model(service: str) -> None:
-    said: list[str] = []
+def test_model_can_be_shared_by_threads(service: str) -> None:
+    replies: list[str] = []
 
     def echo(request: ReceivedRequest) -> str:
         return request.user
 
-    with ModelServer(echo) as server, asking(service, server) as model:
+    with ModelServer(echo) as server, open_model(service, server) as model:
 
         def ask(number: int) -> None:
-            said.append(model.complete(Prompt((ChatMessage("user", str(number)),))).text)
+            replies.append(model.complete(Prompt((ChatMessage("user", str(number)),))).text)
 
         threads = [threading.Thread(target=ask, args=(number,)) for number in range(8)]
         for thread in threads:
             thread.start()
         for thread in threads:
             thread.join()
-    assert sorted(said) == [str(number) for number in range(8)]
+    assert sorted(replies) == [str(number) for number in range(8)]
 
 
 @each_service
-def test_after_closing_the_next_call_opens_anew(service: str) -> None:
-    with ModelServer(lambda _: "yes") as server, asking(service, server) as model:
-        assert model.complete(ASKED).text == "yes"
+def test_call_after_close_reopens_client(service: str) -> None:
+    with ModelServer(lambda _: "yes") as server, open_model(service, server) as model:
+        assert model.complete(PROMPT).text == "yes"
         model.close()
         model.close()
-        assert model.complete(ASKED).text == "yes"
+        assert model.complete(PROMPT).text == "yes"
 
 
-def test_what_is_set_is_sent() -> None:
+def test_configured_options_are_sent() -> None:
     with ModelServer(lambda _: "yes") as server:
         for service in SERVICES:
-            with asking(service, server, temperature=0.5) as model:
-                model.complete(ASKED)
-        with asking("ollama", server, context_window=4096) as model:
-            model.complete(ASKED)
+            with open_model(service, server, temperature=0.5) as model:
+                model.complete(PROMPT)
+        with open_model("ollama", server, context_window=4096) as model:
+            model.complete(PROMPT)
     assert [asked.temperature for asked in server.requests] == [0.5, 0.5, 0.5, None]
     assert server.requests[-1].body["options"]["num_ctx"] == 4096
     assert "num_ctx" not in server.requests[1].body["options"]
 
 
-def test_the_environment_does_not_say_where_things_are_sent(
+def test_environment_variables_do_not_change_address_or_key(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     with ModelServer() as elsewhere, ModelServer(lambda _: "yes") as server:
@@ -415,15 +415,15 @@ def test_the_environment_does_not_say_where_things_are_sent(
         monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-other")
         monkeypatch.setenv("ANTHROPIC_AUTH_TOKEN", "sk-other")
         for service in SERVICES:
-            with asking(service, server) as model:
-                assert model.complete(ASKED).text == "yes"
+            with open_model(service, server) as model:
+                assert model.complete(PROMPT).text == "yes"
     assert elsewhere.requests == ()
     assert {asked.key for asked in server.requests} == {KEY}
 
 
 @each_service
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost"])
-def test_what_is_asked_on_this_machine_goes_through_no_proxy(
+def test_local_service_is_called_without_proxy(
     service: str, host: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with ModelServer() as proxy, ModelServer(lambda _: "yes") as server:
@@ -435,11 +435,11 @@ def test_what_is_asked_on_this_machine_goes_through_no_proxy(
             url=server.url.replace("127.0.0.1", host),
             openai_url=server.openai_url.replace("127.0.0.1", host),
         )
-        with asking(service, cast("ModelServer", near)) as model:
-            assert model.complete(ASKED).text == "yes"
+        with open_model(service, cast("ModelServer", near)) as model:
+            assert model.complete(PROMPT).text == "yes"
 
 
-def test_another_machine_may_be_asked_through_a_proxy() -> None:
+def test_only_local_addresses_are_exempt_from_proxy() -> None:
     assert http.proxy_exemptions("http://[::1]:80/v1") == {"all://[::1]": None}
     assert http.proxy_exemptions("http://localhost/v1") == {"all://localhost": None}
     assert http.proxy_exemptions("https://api.openai.com/v1") == {}
@@ -447,50 +447,50 @@ def test_another_machine_may_be_asked_through_a_proxy() -> None:
 
 
 @each_service
-def test_retries_are_ours_and_bounded(service: str) -> None:
+def test_failed_calls_are_retried_with_backoff(service: str) -> None:
     slept: list[float] = []
-    care = ServiceGuard(
+    guard = ServiceGuard(
         retry_policy=RetryPolicy(max_retries=2), sleep=slept.append, chance=lambda: 0.5
     )
     script = [error_answer(500), delayed_answer("x", 60), "yes"]
-    with ModelServer(script) as server, asking(service, server, timeout_s=0.2) as model:
-        assert ResilientChat(model, care).complete(ASKED).text == "yes"
+    with ModelServer(script) as server, open_model(service, server, timeout_s=0.2) as model:
+        assert ResilientChat(model, guard).complete(PROMPT).text == "yes"
         assert len(server.requests) == 3
     assert slept == [0.25, 0.5]
 
 
 @each_service
-def test_a_service_that_keeps_failing_is_not_asked(service: str) -> None:
-    care = ServiceGuard(
+def test_circuit_breaker_stops_calls_to_failing_service(service: str) -> None:
+    guard = ServiceGuard(
         retry_policy=RetryPolicy(max_retries=0), breaker_policy=BreakerPolicy(failures=2)
     )
-    with ModelServer(lambda _: error_answer(500)) as server, asking(service, server) as model:
-        steady = ResilientChat(model, care)
+    with ModelServer(lambda _: error_answer(500)) as server, open_model(service, server) as model:
+        steady = ResilientChat(model, guard)
         for _ in range(5):
             with pytest.raises(ServiceFailed) as caught:
-                steady.complete(ASKED)
+                steady.complete(PROMPT)
             assert caught.value.retryable
         assert len(server.requests) == 2
 
 
-def test_a_third_of_calls_failing_costs_retries_and_no_replies() -> None:
-    care = ServiceGuard(
+def test_retries_recover_every_reply_of_unreliable_service() -> None:
+    guard = ServiceGuard(
         retry_policy=RetryPolicy(max_retries=20),
         breaker_policy=BreakerPolicy(failures=100),
         sleep=lambda _seconds: None,
     )
     unreliable = Unreliable(lambda request: f"You said {request.user}", seed=3, delay_s=60)
-    with ModelServer(unreliable) as server, asking("openai", server, timeout_s=0.1) as model:
-        steady = ResilientChat(model, care)
+    with ModelServer(unreliable) as server, open_model("openai", server, timeout_s=0.1) as model:
+        steady = ResilientChat(model, guard)
         prompts = [Prompt((ChatMessage("user", str(number)),)) for number in range(30)]
         replies = [steady.complete(prompt).text for prompt in prompts]
     garbage = [reply for reply in replies if not reply.startswith("You said")]
-    assert len(garbage) < 10  # it is a reply: who reads it must notice
+    assert len(garbage) < 10  # these count as replies: the caller must detect them
     assert len(server.requests) > 30
     assert unreliable.corrupted == len(server.requests) - 30 + len(garbage)
 
 
-def test_importing_memolith_and_opening_without_a_model_imports_no_client() -> None:
+def test_import_without_configured_model_loads_no_client_library() -> None:
     code = (
         "import sys, memolith; from memolith.bootstrap import open_chat\n"
         "from memolith.config import load\n"

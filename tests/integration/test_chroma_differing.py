@@ -1,4 +1,4 @@
-"""What Chroma holds otherwise than a store left it, by owners and by processes."""
+"""Chroma's content differs from the store: changes by others, owners, processes."""
 
 import os
 import socket
@@ -25,8 +25,8 @@ def store(tmp_path: Path) -> Iterator[ChromaStore]:
         yield store
 
 
-def differ(store: ChromaStore, how: str) -> None:
-    """Have Chroma hold something else than the store left in it."""
+def change_chroma(store: ChromaStore, how: str) -> None:
+    """Change Chroma's content behind the store's back."""
     name, chroma = collection_of(store), store._chroma
     if how == "lacks":
         chroma.remove(name, ["2.0"])
@@ -45,7 +45,7 @@ def differ(store: ChromaStore, how: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("how", "told"),
+    ("how", "expected_detail"),
     [
         ("lacks", "1 vectors are missing"),
         ("moved", "1 vectors in Chroma differ"),
@@ -54,28 +54,30 @@ def differ(store: ChromaStore, how: str) -> None:
         ("stranger", "has no owner"),
     ],
 )
-def test_verify_finds_what_differs_and_repairs_it(store: ChromaStore, how: str, told: str) -> None:
+def test_verify_reports_and_repairs_differing_vectors(
+    store: ChromaStore, how: str, expected_detail: str
+) -> None:
     keep(store, range(1, 6))
     sent(store)
-    differ(store, how)
-    assert told in " ".join(each.detail for each in store.check_file())
+    change_chroma(store, how)
+    assert expected_detail in " ".join(each.detail for each in store.check_file())
     store.repair_file()
     assert store.check_file() == []
     assert sorted(held(store).ids) == ["1.0", "2.0", "3.0", "4.0", "5.0"]
     assert nearest(store) == [1, 2, 3, 4, 5]
 
 
-def test_a_collection_that_is_gone_is_made_anew(store: ChromaStore) -> None:
+def test_deleted_collection_is_recreated(store: ChromaStore) -> None:
     keep(store, range(1, 6))
     sent(store)
-    differ(store, "dropped")
+    change_chroma(store, "dropped")
     assert nearest(store) == [1, 2, 3, 4, 5]
     keep(store, range(6, 7))
     sent(store)
     assert len(held(store).ids) == 6
 
 
-def test_a_restored_backup_notices_that_chroma_went_on(tmp_path: Path) -> None:
+def test_restored_backup_detects_newer_chroma_content(tmp_path: Path) -> None:
     path, copy = tmp_path / "memory.db", tmp_path / "copy.db"
     with closing(opened(path, ChromaServer(on_server().url, 30.0))) as store:
         keep(store, range(1, 4))
@@ -94,12 +96,12 @@ def test_a_restored_backup_notices_that_chroma_went_on(tmp_path: Path) -> None:
         assert nearest(older) == [1, 2, 3, 7, 8]
 
 
-def test_no_owner_is_ever_found_in_another_owners_collection(store: ChromaStore) -> None:
+def test_foreign_vectors_in_collection_are_never_returned(store: ChromaStore) -> None:
     keep(store, range(1, 30), owner="alice")
     keep(store, range(101, 104), owner="bob")
     sent(store)
     bobs = held(store, "bob")
-    store._chroma.put(  # somebody copies Bob's vectors into Alice's
+    store._chroma.put(  # copy Bob's vectors into Alice's collection
         collection_of(store), Points([f"9{n}.0" for n in range(3)], bobs.vectors, bobs.facts)
     )
     assert set(nearest(store)) == set(range(1, 30))
@@ -107,14 +109,13 @@ def test_no_owner_is_ever_found_in_another_owners_collection(store: ChromaStore)
     assert nearest(store, "nobody' OR 1=1 --") == []
 
 
-def test_a_second_process_answers_without_a_chroma_that_the_first_has(tmp_path: Path) -> None:
+def test_second_process_recalls_without_locked_chroma(tmp_path: Path) -> None:
     path, folder = tmp_path / "memory.db", tmp_path / "chroma"
     with closing(opened(path, EmbeddedChroma(folder))) as first:
         keep(first, range(1, 4))
         sent(first)
-        with closing(
-            opened(path, EmbeddedChroma(folder))
-        ) as second:  # another lock, as another has
+        # A lock of its own, as in another process.
+        with closing(opened(path, EmbeddedChroma(folder))) as second:
             with pytest.raises(ServiceFailed, match="another process"):
                 second._chroma.names("")
             keep(second, range(4, 6))
@@ -126,7 +127,7 @@ def test_a_second_process_answers_without_a_chroma_that_the_first_has(tmp_path: 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
 @pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")
-def test_a_forked_child_answers_and_leaves_its_parents_chroma_alone(tmp_path: Path) -> None:
+def test_forked_child_recalls_and_leaves_parents_chroma_intact(tmp_path: Path) -> None:
     for chroma in (EmbeddedChroma(tmp_path / "chroma"), ChromaServer(on_server().url, 30.0)):
         path = tmp_path / f"{type(chroma).__name__}.db"
         with closing(opened(path, chroma)) as store:
@@ -148,7 +149,7 @@ def test_a_forked_child_answers_and_leaves_its_parents_chroma_alone(tmp_path: Pa
             assert store.check_file() == []
 
 
-def test_closing_leaves_nothing_open(tmp_path: Path) -> None:
+def test_close_ends_threads_and_closes_files(tmp_path: Path) -> None:
     for chroma in (EmbeddedChroma(tmp_path / "chroma"), ChromaServer(on_server().url, 30.0)):
         store = opened(tmp_path / f"{type(chroma).__name__}.db", chroma)
         keep(store, range(1, 4))
@@ -161,13 +162,13 @@ def test_closing_leaves_nothing_open(tmp_path: Path) -> None:
 def _open_files() -> Iterator[Path]:
     folder = Path("/proc/self/fd")
     if not folder.is_dir():
-        pytest.skip("the system does not tell what is open")
+        pytest.skip("this system does not list open files")
     for each in folder.iterdir():
-        with suppress(FileNotFoundError):  # that of this loop
+        with suppress(FileNotFoundError):  # the descriptor of this loop itself
             yield each.readlink()
 
 
-def test_what_was_committed_before_closing_is_sent_by_then(tmp_path: Path) -> None:
+def test_close_sends_committed_vectors(tmp_path: Path) -> None:
     path = tmp_path / "memory.db"
     with closing(opened(path, ChromaServer(on_server().url, 30.0))) as store:
         keep(store, range(1, 4))
@@ -176,12 +177,12 @@ def test_what_was_committed_before_closing_is_sent_by_then(tmp_path: Path) -> No
 
 
 @check_each("url", ["localhost:8000", "ftp://x", "http://", "chroma"])
-def test_what_is_no_url_of_a_server_is_refused(url: str) -> None:
+def test_invalid_server_url_is_rejected(url: str) -> None:
     with pytest.raises(InvalidConfiguration, match="http://"):
         ChromaServer(url, 1.0)
 
 
-def test_a_port_where_nobody_listens_is_said_to_be_unreachable() -> None:
+def test_closed_port_raises_unreachable_error() -> None:
     with closing(socket.socket()) as free:
         free.bind(("127.0.0.1", 0))
         url = f"http://127.0.0.1:{free.getsockname()[1]}"

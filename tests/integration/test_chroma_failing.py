@@ -1,4 +1,4 @@
-"""Chroma beside a store, when it fails, or who sends to it: nothing is lost or wrongly found."""
+"""Chroma or the sending process fails: no vector is lost and recall stays correct."""
 
 import logging
 import os
@@ -38,7 +38,7 @@ def store(tmp_path: Path) -> Iterator[ChromaStore]:
         yield store
 
 
-def test_while_the_server_is_stopped_nothing_is_lost_and_recall_is_right(
+def test_recall_is_correct_while_server_is_stopped(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     server = RunningServer(tmp_path / "chroma")
@@ -70,7 +70,7 @@ def test_while_the_server_is_stopped_nothing_is_lost_and_recall_is_right(
         server.stop()
 
 
-def test_writers_and_readers_go_on_while_the_server_is_stopped_and_started(
+def test_readers_and_writers_continue_while_server_restarts(
     tmp_path: Path,
 ) -> None:
     server = RunningServer(tmp_path / "chroma")
@@ -118,8 +118,8 @@ def test_writers_and_readers_go_on_while_the_server_is_stopped_and_started(
         server.stop()
 
 
-class _Odd(BaseHTTPRequestHandler):
-    """Answers what the test says to every request."""
+class _ScriptedHandler(BaseHTTPRequestHandler):
+    """Sends the test's response to every request."""
 
     body = b""
     status = 200
@@ -138,13 +138,13 @@ class _Odd(BaseHTTPRequestHandler):
     do_GET = do_POST = do_PUT = do_DELETE = _answer  # noqa: N815 - http.server's names
 
     def log_message(self, format: str, *args: object) -> None:
-        del format, args  # said nowhere
+        del format, args  # no log
 
 
 @contextmanager
-def odd_server(**what: Any) -> Iterator[str]:
+def scripted_server(**response: Any) -> Iterator[str]:
     over = threading.Event()
-    handler = type("Handler", (_Odd,), {**what, "delay": over})
+    handler = type("Handler", (_ScriptedHandler,), {**response, "delay": over})
     server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
     thread = threading.Thread(target=server.serve_forever)
     thread.start()
@@ -158,7 +158,7 @@ def odd_server(**what: Any) -> Iterator[str]:
 
 
 @pytest.mark.parametrize(
-    "what",
+    "response",
     [
         {"body": b"<html>"},
         {"body": b"[1, 2]"},
@@ -171,18 +171,18 @@ def odd_server(**what: Any) -> Iterator[str]:
         {"is_slow": True},
     ],
 )
-def test_odd_answers_change_nothing_that_is_found(tmp_path: Path, what: dict[str, Any]) -> None:
+def test_malformed_responses_do_not_change_recall(tmp_path: Path, response: dict[str, Any]) -> None:
     path = tmp_path / "memory.db"
     with closing(opened(path, ChromaServer(on_server().url, 30.0))) as store:
         keep(store, range(1, 6))
         sent(store)
     with (
-        odd_server(**what) as url,
+        scripted_server(**response) as url,
         closing(opened(path, ChromaServer(url, SLOW_S))) as store,
     ):
         keep(store, range(6, 9))
         assert nearest(store) == list(range(1, 9))
-        assert store.vectors_pending("alice") >= 3  # all of them, where it says that there are none
+        assert store.vectors_pending("alice") >= 3  # all of them, if the server reports none
     with closing(opened(path, ChromaServer(on_server().url, 30.0))) as store:
         sent(store)
         assert nearest(store) == list(range(1, 9))
@@ -199,7 +199,7 @@ def test_odd_answers_change_nothing_that_is_found(tmp_path: Path, what: dict[str
         {"ids": [], "distances": []},
     ],
 )
-def test_ids_that_a_server_makes_up_find_nothing(tmp_path: Path, answer: dict[str, Any]) -> None:
+def test_invented_ids_from_server_return_nothing(tmp_path: Path, answer: dict[str, Any]) -> None:
     class Lying(Counting):
         def nearest(self, name: str, query: Any, most: int) -> NearestPoints:
             del name, query, most
@@ -217,7 +217,7 @@ def test_ids_that_a_server_makes_up_find_nothing(tmp_path: Path, answer: dict[st
         assert nearest(store, "bob") == [1, 2]
 
 
-def test_a_damaged_chroma_changes_nothing_that_is_found(tmp_path: Path) -> None:
+def test_damaged_chroma_does_not_change_recall(tmp_path: Path) -> None:
     folder = tmp_path / "chroma"
     folder.mkdir()
     (folder / "chroma.sqlite3").write_bytes(b"nothing of Chroma's" * 100)
@@ -229,7 +229,7 @@ def test_a_damaged_chroma_changes_nothing_that_is_found(tmp_path: Path) -> None:
         assert store.check_file()
 
 
-def test_where_no_lock_can_be_made_nothing_is_sent_and_all_is_found(tmp_path: Path) -> None:
+def test_recall_works_when_lock_file_cannot_be_created(tmp_path: Path) -> None:
     (tmp_path / "memory.db-vectors").mkdir()
     with closing(opened(tmp_path / "memory.db", ChromaServer(on_server().url, 30.0))) as store:
         keep(store, range(1, 4))
@@ -239,13 +239,11 @@ def test_where_no_lock_can_be_made_nothing_is_sent_and_all_is_found(tmp_path: Pa
 
 
 class Killed(BaseException):
-    """The process ends here."""
+    """Stands for the end of the process."""
 
 
 @pytest.mark.parametrize("at_call", ["stamp", "make", "put", "remove", "mark"])
-def test_a_process_that_is_killed_while_it_sends_leaves_what_the_next_can_continue(
-    tmp_path: Path, at_call: str
-) -> None:
+def test_next_process_continues_after_kill_during_send(tmp_path: Path, at_call: str) -> None:
     path = tmp_path / "memory.db"
 
     class Dying(Counting):
@@ -280,12 +278,13 @@ def test_a_process_that_is_killed_while_it_sends_leaves_what_the_next_can_contin
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
 @pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")
-def test_what_a_process_committed_before_it_was_killed_is_sent_by_the_next(tmp_path: Path) -> None:
+def test_next_process_sends_vectors_committed_before_kill(tmp_path: Path) -> None:
     path = tmp_path / "memory.db"
     opened(path, ChromaServer(on_server().url, 30.0)).close()
     child = os.fork()
     if child == 0:
-        store = opened(path, ChromaServer("http://127.0.0.1:9", 30.0))  # so that it can't be sent
+        # An unreachable server: nothing can be sent.
+        store = opened(path, ChromaServer("http://127.0.0.1:9", 30.0))
         keep(store, range(1, 6))
         os._exit(9)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 9
@@ -295,7 +294,7 @@ def test_what_a_process_committed_before_it_was_killed_is_sent_by_the_next(tmp_p
         assert len(held(store).ids) == 5
 
 
-def test_a_process_that_was_killed_after_it_marked_is_continued(store: ChromaStore) -> None:
+def test_next_process_continues_after_kill_following_mark(store: ChromaStore) -> None:
     keep(store, range(1, 4))
     sent(store)
     with store._connections.read() as connection:

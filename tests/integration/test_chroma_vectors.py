@@ -1,4 +1,4 @@
-"""Chroma beside a store: what it has of it, and what becomes of that."""
+"""Vectors in Chroma: contents, updates and removal."""
 
 import json
 from collections.abc import Iterator
@@ -37,7 +37,7 @@ def store(tmp_path: Path) -> Iterator[ChromaStore]:
         yield store
 
 
-def test_chroma_has_the_vectors_with_what_is_known_of_them(store: ChromaStore) -> None:
+def test_chroma_stores_vectors_with_metadata(store: ChromaStore) -> None:
     with store.write("alice") as tx:
         tx.insert(
             [(memory(1, "one", kind="preference", importance=0.75), short_entry("one", 1, 0.5))]
@@ -51,16 +51,16 @@ def test_chroma_has_the_vectors_with_what_is_known_of_them(store: ChromaStore) -
     ]
 
 
-def test_no_name_of_an_owner_and_no_text_is_sent(store: ChromaStore) -> None:
+def test_owner_names_and_texts_are_not_sent_to_chroma(store: ChromaStore) -> None:
     keep(store, range(1, 4), owner="anna-of-oslo")
     sent(store)
     points = held(store, "anna-of-oslo")
-    told = json.dumps([collection_of(store, "anna-of-oslo"), points.ids, points.facts])
-    assert "anna" not in told
-    assert "memory 1" not in told
+    sent_text = json.dumps([collection_of(store, "anna-of-oslo"), points.ids, points.facts])
+    assert "anna" not in sent_text
+    assert "memory 1" not in sent_text
 
 
-def test_what_is_nearest_is_asked_of_chroma_when_it_is_up_to_date(tmp_path: Path) -> None:
+def test_recall_searches_chroma_when_it_is_current(tmp_path: Path) -> None:
     counting = Counting(ChromaServer(on_server().url, 30.0))
     with closing(opened(tmp_path / "memory.db", counting)) as store:
         keep(store, range(1, 31))
@@ -69,10 +69,10 @@ def test_what_is_nearest_is_asked_of_chroma_when_it_is_up_to_date(tmp_path: Path
         assert counting.searches == [(collection_of(store), 200)]
 
 
-def test_what_chroma_does_not_have_yet_is_found(store: ChromaStore) -> None:
+def test_recall_finds_vectors_pending_for_chroma(store: ChromaStore) -> None:
     keep(store, range(1, 11))
     sent(store)
-    with store._outbox_sender.exclusive():  # so that nothing more is sent
+    with store._outbox_sender.exclusive():  # nothing more is sent meanwhile
         keep(store, range(11, 21), angle=0.0001)
         assert nearest(store, limit=12) == [*range(11, 21), 1, 2]
         assert store.vectors_pending("alice") == 10
@@ -81,7 +81,7 @@ def test_what_chroma_does_not_have_yet_is_found(store: ChromaStore) -> None:
     assert nearest(store, limit=12) == [*range(11, 21), 1, 2]
 
 
-def test_what_was_purged_leaves_chroma_before_it_is_said_to_be_gone(store: ChromaStore) -> None:
+def test_compaction_waits_until_purged_vectors_leave_chroma(store: ChromaStore) -> None:
     keep(store, range(1, 4))
     sent(store)
     with store.write("alice") as tx:
@@ -91,7 +91,7 @@ def test_what_was_purged_leaves_chroma_before_it_is_said_to_be_gone(store: Chrom
     assert nearest(store) == [1, 3]
 
 
-def test_an_erased_owner_leaves_no_collection(store: ChromaStore) -> None:
+def test_erase_drops_collection_of_owner(store: ChromaStore) -> None:
     keep(store, range(1, 4))
     keep(store, range(1, 3), owner="bob")
     sent(store)
@@ -103,7 +103,7 @@ def test_an_erased_owner_leaves_no_collection(store: ChromaStore) -> None:
     assert nearest(store, "bob") == [1, 2]
 
 
-def test_kind_importance_and_compressed_follow_the_memory(store: ChromaStore) -> None:
+def test_metadata_in_chroma_follows_amended_memories(store: ChromaStore) -> None:
     keep(store, range(1, 3))
     sent(store)
     with store.write("alice") as tx:
@@ -115,7 +115,7 @@ def test_kind_importance_and_compressed_follow_the_memory(store: ChromaStore) ->
     assert facts["2.0"]["compressed"] is True
 
 
-def test_a_store_that_nobody_searched_by_chroma_before_is_sent_as_a_whole(tmp_path: Path) -> None:
+def test_existing_store_is_sent_to_chroma_completely(tmp_path: Path) -> None:
     path = tmp_path / "memory.db"
     with closing(SqliteStore.open(path, cipher=PlainCipher())) as plain:
         plain.adopt_embedder("builders", DIMENSION)
@@ -127,7 +127,7 @@ def test_a_store_that_nobody_searched_by_chroma_before_is_sent_as_a_whole(tmp_pa
         assert nearest(store, limit=5) == [1, 2, 3, 4, 5]
 
 
-def test_what_others_write_without_chroma_is_sent_later(tmp_path: Path) -> None:
+def test_writes_made_without_chroma_are_sent_later(tmp_path: Path) -> None:
     path = tmp_path / "memory.db"
     with closing(opened(path, ChromaServer(on_server().url, 30.0))) as store:
         keep(store, range(1, 4))
@@ -142,7 +142,7 @@ def test_what_others_write_without_chroma_is_sent_later(tmp_path: Path) -> None:
         assert sorted(held(store).ids) == ["2.0", "3.0", "4.0", "5.0"]
 
 
-def test_owners_with_few_items_can_be_left_out(tmp_path: Path) -> None:
+def test_small_owners_are_searched_in_memory(tmp_path: Path) -> None:
     counting = Counting(ChromaServer(on_server().url, 30.0))
     with closing(opened(tmp_path / "memory.db", counting, in_memory=10)) as store:
         keep(store, range(1, 11))
@@ -156,11 +156,11 @@ def test_owners_with_few_items_can_be_left_out(tmp_path: Path) -> None:
         assert store.check_file() == []
 
 
-def test_vectors_that_were_made_anew_are_sent_anew(store: ChromaStore) -> None:
+def test_reembedded_vectors_are_sent_again(store: ChromaStore) -> None:
     fill(store)
     sent(store)
     reembed(store)
-    with store.read("alice") as snapshot:  # while Chroma has those of before
+    with store.read("alice") as snapshot:  # Chroma still has the old vectors
         assert len(snapshot.nearest(other_vector(1, 10), 9, NOW)) == 3
     sent(store)
     assert {len(vector) for vector in held(store).vectors} == {OTHER.dimension}
@@ -169,7 +169,7 @@ def test_vectors_that_were_made_anew_are_sent_anew(store: ChromaStore) -> None:
         assert len(snapshot.nearest(other_vector(1, 10), 9, NOW)) == 3
 
 
-def test_another_key_of_an_owner_leaves_no_vector_of_the_key_before(tmp_path: Path) -> None:
+def test_key_rotation_replaces_all_vectors_in_chroma(tmp_path: Path) -> None:
     ring = KeyRing(tmp_path / "key.ring", KeyFile(tmp_path / "key"))
     chroma = ChromaServer(on_server().url, 30.0)
     path = tmp_path / "memory.db"

@@ -1,4 +1,4 @@
-"""The installed program with its own model: few tests, as each start takes half a second."""
+"""The installed program with its own model; few tests, since each start takes half a second."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def run(
     )
 
 
-def test_what_one_process_remembers_the_next_finds_by_its_meaning(
+def test_next_process_recalls_memory_by_meaning(
     environment: dict[str, str], tmp_path: Path
 ) -> None:
     for text in ("My cat is called Knäcke", "I commute by bicycle"):
@@ -45,7 +45,7 @@ def test_what_one_process_remembers_the_next_finds_by_its_meaning(
     assert first["record"]["content"] == "My cat is called Knäcke"
 
 
-def test_a_terminal_that_lacks_a_character_gets_its_number(
+def test_unsupported_character_is_printed_as_escape(
     environment: dict[str, str], tmp_path: Path
 ) -> None:
     ascii_only = environment | {"PYTHONIOENCODING": "ascii"}
@@ -55,9 +55,7 @@ def test_a_terminal_that_lacks_a_character_gets_its_number(
     assert b"Kn\\xe4cke" in found.stdout
 
 
-def test_an_error_is_one_sentence_without_a_stack_trace(
-    environment: dict[str, str], tmp_path: Path
-) -> None:
+def test_error_is_one_line_without_stack_trace(environment: dict[str, str], tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("no store " * 1000)
     failed = run(environment, tmp_path, "stats", "--store", "notes.txt")
     assert (failed.returncode, failed.stdout) == (11, b"")
@@ -80,9 +78,7 @@ def conversations(count: int) -> str:
     )
 
 
-def test_a_reader_that_stops_reading_is_no_error_to_speak_of(
-    environment: dict[str, str], tmp_path: Path
-) -> None:
+def test_closed_output_pipe_prints_no_error(environment: dict[str, str], tmp_path: Path) -> None:
     (tmp_path / "many.json").write_text(conversations(1))
     run(environment, tmp_path, "import", "claude", "many.json")
     with subprocess.Popen(
@@ -95,19 +91,19 @@ def test_a_reader_that_stops_reading_is_no_error_to_speak_of(
         assert exporting.stdout is not None
         assert exporting.stderr is not None
         exporting.stdout.close()
-        said = exporting.stderr.read()
+        errors = exporting.stderr.read()
         assert exporting.wait(DEADLINE_S) == 141
-    assert said == b""
+    assert errors == b""
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="a process there can't be sent an interrupt")
-def _heed_interrupts() -> None:
-    """Do in the program what a terminal would: a shell's background job ignores Ctrl-C."""
+def _accept_interrupts() -> None:
+    """Accept Ctrl-C in the program, as in a terminal; background jobs of a shell ignore it."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 @pytest.mark.sqlite
-def test_an_interrupted_import_keeps_whole_conversations(
+def test_interrupted_import_keeps_complete_conversations(
     environment: dict[str, str], tmp_path: Path
 ) -> None:
     (tmp_path / "many.json").write_text(conversations(50_000))
@@ -118,7 +114,7 @@ def test_an_interrupted_import_keeps_whole_conversations(
         stderr=subprocess.PIPE,
         cwd=tmp_path,
         env=environment,
-        preexec_fn=_heed_interrupts,  # noqa: PLW1509 - no thread of the tests holds a lock here
+        preexec_fn=_accept_interrupts,  # noqa: PLW1509 - no thread of the tests holds a lock here
     ) as importing:
         deadline = time.monotonic() + DEADLINE_S
         log = store.with_name("memory.db-wal")
@@ -127,12 +123,12 @@ def test_an_interrupted_import_keeps_whole_conversations(
                 assert time.monotonic() < deadline
                 time.sleep(0.05)
             importing.send_signal(signal.SIGINT)
-            out, said = importing.communicate(timeout=DEADLINE_S)
+            out, errors = importing.communicate(timeout=DEADLINE_S)
         finally:
             importing.kill()
     assert (importing.returncode, out) == (130, b"")
-    assert b"records are kept" in said
-    assert b"Traceback" not in said
+    assert b"records are kept" in errors
+    assert b"Traceback" not in errors
     stats = json.loads(run(environment, tmp_path, "stats", "--store", str(store), "--json").stdout)
     assert stats["messages"] == 2 * stats["sessions"]
     assert 0 < stats["sessions"] < 50_000

@@ -1,4 +1,4 @@
-"""Consolidation: what is made shorter, when, and that none of it is lost."""
+"""Consolidation: triggers, summaries, rollback, and no loss of content."""
 
 from __future__ import annotations
 
@@ -36,90 +36,90 @@ def store(request: pytest.FixtureRequest, tmp_path: Path) -> str | Path:
 
 @pytest.fixture
 def tiers(store: str | Path, clock: SettableClock) -> Iterator[tuple[Memolith, ModelServer]]:
-    with condensing("tiers", clock, summarising, store) as opened:
-        yield opened
+    with condensing("tiers", clock, summarising, store) as pair:
+        yield pair
 
 
-def consolidated(memory: Memolith) -> list[tuple[str, int, bool]]:
+def consolidate(memory: Memolith) -> list[tuple[str, int, bool]]:
     return [(m.output, m.sources, m.by_model) for m in memory.consolidate(owner="alice")]
 
 
-def contents(own: OwnerMemory) -> list[str]:
+def summary_texts(own: OwnerMemory) -> list[str]:
     return [each.content for each in own.summaries()]
 
 
 # --- the short cascade ------------------------------------------------------------------------
 
 
-def test_from_thirty_messages_on_all_but_the_newest_ten_get_a_summary(
+def test_thirty_messages_trigger_summary_of_all_but_newest_ten(
     tiers: tuple[Memolith, ModelServer],
 ) -> None:
     memory, server = tiers
     alice = memory.owner("alice")
     say(alice, 29)
-    assert consolidated(memory) == []
+    assert consolidate(memory) == []
     say(alice, 1, first=29)
-    assert consolidated(memory) == [("summary", 20, True)]
+    assert consolidate(memory) == [("summary", 20, True)]
     (summary,) = alice.summaries()
     messages = alice.messages("s")
     assert [each.id for each in summary.sources] == [each.id for each in messages[:20]]
     assert turns(server.requests[0]) == [sentence(number) for number in range(20)]
     assert (summary.origin, summary.kind) == (Origin.SUMMARY, "summary")
-    assert consolidated(memory) == []
+    assert consolidate(memory) == []
     say(alice, 19, first=30)
-    assert consolidated(memory) == []
+    assert consolidate(memory) == []
     say(alice, 1, session="t", first=49)
-    assert consolidated(memory) == [("summary", 20, True)]
+    assert consolidate(memory) == [("summary", 20, True)]
     assert len(server.requests) == 2
     assert [len(each.sources) for each in alice.summaries()] == [20, 20]
 
 
-def test_messages_of_all_conversations_count_in_the_order_they_were_said(
+def test_messages_of_all_conversations_are_summarised_in_order(
     tiers: tuple[Memolith, ModelServer],
 ) -> None:
     memory, server = tiers
     alice = memory.owner("alice")
     for number in range(30):
         say(alice, 1, session=f"s{number % 3}", first=number)
-    assert consolidated(memory) == [("summary", 20, True)]
+    assert consolidate(memory) == [("summary", 20, True)]
     assert turns(server.requests[0]) == [sentence(number) for number in range(20)]
 
 
-def test_after_an_import_no_prompt_is_long_and_just_the_newest_ten_are_left(
+def test_large_import_is_summarised_in_short_prompts(
     clock: SettableClock,
 ) -> None:
     with condensing("tiers", clock) as (memory, server):
         alice = memory.owner("alice")
         alice.log([Message(None, sentence(number), Role.USER) for number in range(700)])
-        made = consolidated(memory)
+        made = consolidate(memory)
         of_messages = [sources for what, sources, _ in made if what == "summary"]
         assert sum(of_messages) == 690
         assert max(of_messages) < 60
         assert max(len(asked.user) for asked in server.requests) < 40_000
         assert {what for what, _, _ in made} == {"summary", "base memory"}
-        assert consolidated(memory) == []
+        assert consolidate(memory) == []
         document = alice.base_memory()
         assert document is not None
         notes = [line[2:] for line in document.content.splitlines() if line.startswith("- ")]
         assert sum(len(note.split()) for note in notes) <= MAX_WORDS
 
 
-def test_results_of_tools_are_no_part_of_a_summary_and_nothing_is_made_of_them_alone(
+def test_tool_results_are_not_summarised(
     tiers: tuple[Memolith, ModelServer],
 ) -> None:
     memory, server = tiers
     alice = memory.owner("alice")
     alice.log([Message(None, sentence(number), Role.TOOL) for number in range(70)])
-    assert consolidated(memory) == []
+    assert consolidate(memory) == []
     assert not server.requests
     say(alice, 20, first=70)
-    assert consolidated(memory) == [("summary", 20, True)]
+    assert consolidate(memory) == [("summary", 20, True)]
     assert turns(server.requests[0]) == [sentence(number) for number in range(70, 80)]
     (summary,) = alice.summaries()
     assert summary.origin is Origin.SUMMARY
 
 
-def test_what_waits_for_a_review_and_what_a_prompt_brought_in_is_not_summarised(
+def test_quarantined_and_injected_context_is_not_summarised(
     tiers: tuple[Memolith, ModelServer],
 ) -> None:
     memory, server = tiers
@@ -127,7 +127,7 @@ def test_what_waits_for_a_review_and_what_a_prompt_brought_in_is_not_summarised(
     alice.log([Message(None, f"{HOSTILE[0]} zebrafish", Role.ASSISTANT)])
     alice.learn("<memory>\nFacts:\n- Owns a walrus.\n</memory>\nWhat do I own?")
     say(alice, 30)
-    consolidated(memory)
+    consolidate(memory)
     assert "zebrafish" not in server.requests[0].user
     assert "walrus" not in server.requests[0].user
     assert "What do I own?" in server.requests[0].user
@@ -139,14 +139,14 @@ SMALL = {"tiers.short_term_threshold": 4, "tiers.short_term_keep": 1}
 
 
 def summarise(memory: Memolith, count: int, first: int = 0) -> None:
-    """Let so many summaries of three messages each come to be."""
+    """Create a number of summaries, each of three messages."""
     alice = memory.owner("alice")
     for number in range(first, first + count):
         say(alice, 3 if first + number else 4, first=3 * number)
         memory.consolidate(owner="alice")
 
 
-def test_from_twenty_summaries_on_all_but_the_newest_ten_go_into_the_base_memory(
+def test_twenty_summaries_trigger_base_memory_update(
     store: str | Path, clock: SettableClock
 ) -> None:
     with condensing("tiers", clock, summarising, store, numbers=SMALL) as (memory, server):
@@ -155,18 +155,18 @@ def test_from_twenty_summaries_on_all_but_the_newest_ten_go_into_the_base_memory
         assert alice.base_memory() is None
         asked = len(server.requests)
         say(alice, 3, first=900)
-        assert consolidated(memory) == [("summary", 3, True), ("base memory", 10, True)]
+        assert consolidate(memory) == [("summary", 3, True), ("base memory", 10, True)]
         assert len(server.requests) == asked + 2
         document = alice.base_memory()
         assert document is not None
         assert [each.id for each in document.sources] == [m.id for m in alice.summaries()[:10]]
         assert sentence(0) in document.content
-        assert consolidated(memory) == []
+        assert consolidate(memory) == []
         summarise(memory, 10, first=400)
         assert [each.version for each in alice.base_memory_versions()] == [1, 2]
 
 
-def test_only_what_the_user_said_gets_into_the_base_memory(clock: SettableClock) -> None:
+def test_base_memory_accepts_only_user_statements(clock: SettableClock) -> None:
     def credulous(request: ReceivedRequest) -> Any:
         if '"user_profile"' not in request.system:
             return summarising(request)
@@ -192,7 +192,7 @@ def test_only_what_the_user_said_gets_into_the_base_memory(clock: SettableClock)
         assert HOSTILE[0] not in document.content
 
 
-def test_a_base_memory_that_forgets_what_it_said_is_not_believed(clock: SettableClock) -> None:
+def test_base_memory_update_dropping_notes_is_rejected(clock: SettableClock) -> None:
     def forgetful(request: ReceivedRequest) -> Any:
         if '"user_profile"' not in request.system:
             return summarising(request)
@@ -216,23 +216,23 @@ def test_a_base_memory_that_forgets_what_it_said_is_not_believed(clock: Settable
             assert note in document.content
 
 
-def test_a_base_memory_has_four_hundred_words_at_most_with_and_without_a_model(
+def test_base_memory_is_limited_to_400_words(
     clock: SettableClock,
 ) -> None:
     for rule in (summarising, None):
         with condensing("tiers", clock, rule, numbers=SMALL) as (memory, _):
             alice = memory.owner("alice")
-            notes = "\n".join(f"- The guest number {n} is called Guest{n}." for n in range(120))
-            alice.set_base_memory(f"Key History:\n{notes}")
+            guests = "\n".join(f"- The guest number {n} is called Guest{n}." for n in range(120))
+            alice.set_base_memory(f"Key History:\n{guests}")
             summarise(memory, 20)
             document = alice.base_memory()
             assert document is not None
             assert document.version == 2
-            said = [line for line in document.content.splitlines() if line.startswith("- ")]
-            assert sum(len(line.split()) - 1 for line in said) <= 400
+            notes = [line for line in document.content.splitlines() if line.startswith("- ")]
+            assert sum(len(line.split()) - 1 for line in notes) <= 400
 
 
-def test_without_a_model_a_note_that_no_longer_holds_goes(clock: SettableClock) -> None:
+def test_superseded_note_is_removed_without_model(clock: SettableClock) -> None:
     with condensing("tiers", clock, None, numbers=SMALL) as (memory, _):
         alice = memory.owner("alice")
         old = alice.remember("The user lives in Portland by the river.", kind="personal")
@@ -247,20 +247,20 @@ def test_without_a_model_a_note_that_no_longer_holds_goes(clock: SettableClock) 
         assert "Portland" not in document.content
 
 
-def test_a_base_memory_can_be_rolled_back(clock: SettableClock) -> None:
+def test_base_memory_can_be_rolled_back(clock: SettableClock) -> None:
     with condensing("tiers", clock, numbers=SMALL) as (memory, _):
         alice = memory.owner("alice")
         alice.set_base_memory("Plays chess.")
         summarise(memory, 20)
         assert alice.roll_back_base_memory(1).content == "Plays chess."
         assert [each.version for each in alice.base_memory_versions()] == [1, 2, 3]
-        assert consolidated(memory) == []
+        assert consolidate(memory) == []
 
 
 # --- conversations ----------------------------------------------------------------------------
 
 
-def test_a_conversation_gets_a_summary_when_it_ends_or_nothing_was_said_for_a_day(
+def test_conversation_is_summarised_after_end_or_idle_day(
     store: str | Path, clock: SettableClock
 ) -> None:
     with condensing("standard", clock, summarising, store) as (memory, server):
@@ -270,53 +270,53 @@ def test_a_conversation_gets_a_summary_when_it_ends_or_nothing_was_said_for_a_da
         say(alice, 6, session="ended", first=10)
         alice.end_session("ended")
         say(alice, 6, session="silent", first=20)
-        assert consolidated(memory) == [("summary", 6, True)]
+        assert consolidate(memory) == [("summary", 6, True)]
         clock.advance(timedelta(hours=23, minutes=59))
-        assert consolidated(memory) == []
+        assert consolidate(memory) == []
         clock.advance(timedelta(minutes=1))
-        assert consolidated(memory) == [("summary", 6, True)]
+        assert consolidate(memory) == [("summary", 6, True)]
         assert [each.session_id for each in alice.summaries()] == ["ended", "silent"]
-        assert consolidated(memory) == []
+        assert consolidate(memory) == []
         say(alice, 1, session="short", first=30)
-        assert consolidated(memory) == []
+        assert consolidate(memory) == []
         alice.end_session("short")
-        assert consolidated(memory) == [("summary", 6, True)]
+        assert consolidate(memory) == [("summary", 6, True)]
         assert len(server.requests) == 3
 
 
-def test_one_that_goes_on_after_its_end_gets_another_when_that_is_over_too(
+def test_resumed_conversation_gets_second_summary(
     clock: SettableClock,
 ) -> None:
     with condensing("standard", clock) as (memory, _):
         alice = memory.owner("alice")
         say(alice, 6)
         alice.end_session("s")
-        assert consolidated(memory) == [("summary", 6, True)]
+        assert consolidate(memory) == [("summary", 6, True)]
         clock.advance(timedelta(minutes=1))
         say(alice, 7, first=6)
-        assert consolidated(memory) == []
+        assert consolidate(memory) == []
         clock.advance(timedelta(hours=24))
-        assert consolidated(memory) == [("summary", 7, True)]
+        assert consolidate(memory) == [("summary", 7, True)]
 
 
-def test_a_very_long_conversation_gets_several_and_nothing_twice(clock: SettableClock) -> None:
+def test_long_conversation_gets_several_disjoint_summaries(clock: SettableClock) -> None:
     with condensing("standard", clock) as (memory, server):
         alice = memory.owner("alice")
         alice.log([Message(None, sentence(n), Role.USER) for n in range(300)], session="s")
         alice.end_session("s")
-        assert [sources for _, sources, _ in consolidated(memory)] == [60, 60, 60, 60, 60]
-        told = [turn for asked in server.requests for turn in turns(asked)]
-        assert told == [sentence(n) for n in range(300)]
+        assert [sources for _, sources, _ in consolidate(memory)] == [60, 60, 60, 60, 60]
+        turns_sent = [turn for asked in server.requests for turn in turns(asked)]
+        assert turns_sent == [sentence(n) for n in range(300)]
 
 
-def test_its_messages_are_found_as_before(clock: SettableClock) -> None:
+def test_recall_still_finds_summarised_messages(clock: SettableClock) -> None:
     with condensing("standard", clock) as (memory, _):
         alice = memory.owner("alice")
         say(alice, 12)
         query = "Where does the kiln number 102 stand?"
         before = alice.recall(query, top_k=3, touch=False).memories
         alice.end_session("s")
-        assert consolidated(memory) == [("summary", 12, True)]
+        assert consolidate(memory) == [("summary", 12, True)]
         found = alice.recall(query, top_k=100, token_budget=10_000, touch=False).memories
         assert {each.id for each in before} <= {each.id for each in found}
         assert [each.id for each in found if not isinstance(each.record, Memory)][:3] == [
@@ -331,7 +331,7 @@ def test_its_messages_are_found_as_before(clock: SettableClock) -> None:
         assert [each.content for each in alice.messages("s")] == [sentence(n) for n in range(12)]
 
 
-def test_compressing_a_history_of_the_same_conversation_leaves_nothing_out(
+def test_compression_does_not_affect_session_summary(
     clock: SettableClock,
 ) -> None:
     with condensing("standard", clock) as (memory, _):
@@ -340,15 +340,15 @@ def test_compressing_a_history_of_the_same_conversation_leaves_nothing_out(
         history = [{"role": "user", "content": sentence(n)} for n in range(20)]
         assert alice.compress(history, session="s").memories
         alice.end_session("s")
-        assert consolidated(memory) == [("summary", 8, True)]
+        assert consolidate(memory) == [("summary", 8, True)]
         assert alice.compress(history, session="s").history[-4:] == tuple(history[-4:])
 
 
 # --- sessions of chunks -----------------------------------------------------------------------
 
 
-def visited(alice: OwnerMemory, clock: SettableClock, sessions: int, first: int = 0) -> None:
-    """Remember two episodes in each of so many sessions, one after the other."""
+def store_sessions(alice: OwnerMemory, clock: SettableClock, sessions: int, first: int = 0) -> None:
+    """Remember two episodes in each of a number of successive sessions."""
     for number in range(first, first + sessions):
         for part in (0, 1):
             text = sentence(2 * number + part)
@@ -356,17 +356,15 @@ def visited(alice: OwnerMemory, clock: SettableClock, sessions: int, first: int 
             clock.advance(timedelta(minutes=1))
 
 
-def test_over_ten_sessions_the_oldest_five_become_a_memory_each(
-    store: str | Path, clock: SettableClock
-) -> None:
+def test_eleventh_session_compresses_oldest_five(store: str | Path, clock: SettableClock) -> None:
     with condensing("chunks", clock, summarising, store) as (memory, server):
         alice = memory.owner("alice")
         alice.remember("I always want short answers.", kind="procedural", session="session 0")
-        visited(alice, clock, 10)
-        assert consolidated(memory) == []
-        visited(alice, clock, 1, first=10)
-        assert consolidated(memory) == [("session", 2, True)] * 5
-        assert consolidated(memory) == []
+        store_sessions(alice, clock, 10)
+        assert consolidate(memory) == []
+        store_sessions(alice, clock, 1, first=10)
+        assert consolidate(memory) == [("session", 2, True)] * 5
+        assert consolidate(memory) == []
         made = alice.summaries()
         assert [each.session_id for each in made] == [f"session {n}" for n in range(5)]
         assert {each.kind for each in made} == {"semantic"}
@@ -380,19 +378,19 @@ def test_over_ten_sessions_the_oldest_five_become_a_memory_each(
         assert not {each.id for each in first} & set(hidden)
         everything = alice.recall(query, top_k=100, token_budget=9_999, include_compressed=True)
         assert {each.id for each in first} <= {one.id for one in everything.memories}
-        visited(alice, clock, 4, first=11)
-        assert consolidated(memory) == []
-        visited(alice, clock, 1, first=15)
-        assert len(consolidated(memory)) == 5
+        store_sessions(alice, clock, 4, first=11)
+        assert consolidate(memory) == []
+        store_sessions(alice, clock, 1, first=15)
+        assert len(consolidate(memory)) == 5
 
 
-def test_an_undone_session_is_recalled_again_and_not_taken_again(
+def test_undone_session_is_recalled_and_not_compressed_again(
     store: str | Path, clock: SettableClock
 ) -> None:
     with condensing("chunks", clock, summarising, store) as (memory, _):
         alice = memory.owner("alice")
-        visited(alice, clock, 11)
-        consolidated(memory)
+        store_sessions(alice, clock, 11)
+        consolidate(memory)
         (first, *_) = alice.summaries()
         assert alice.undo_consolidation(first.id).state is State.SUPERSEDED
         with pytest.raises(NotFound):
@@ -405,18 +403,18 @@ def test_an_undone_session_is_recalled_again_and_not_taken_again(
 
         assert sources <= recalled()
         assert first.id not in recalled()
-        visited(alice, clock, 5, first=11)
-        assert len(consolidated(memory)) == 5
+        store_sessions(alice, clock, 5, first=11)
+        assert len(consolidate(memory)) == 5
         assert not sources & {s.id for each in alice.summaries() for s in each.sources}
         alice.restore(first.id)
         assert first.id in recalled()
         assert not sources & recalled()
 
 
-def test_a_threshold_of_one_takes_one_session(clock: SettableClock) -> None:
+def test_threshold_of_one_compresses_one_session(clock: SettableClock) -> None:
     with condensing("chunks", clock, numbers={"chunks.compression_threshold": 1}) as (memory, _):
-        visited(memory.owner("alice"), clock, 2)
-        assert consolidated(memory) == [("session", 2, True)]
+        store_sessions(memory.owner("alice"), clock, 2)
+        assert consolidate(memory) == [("session", 2, True)]
 
 
 # --- staged, checked, committed ---------------------------------------------------------------
@@ -433,54 +431,52 @@ def test_a_threshold_of_one_takes_one_session(clock: SettableClock) -> None:
     ],
     ids=["loses", "invents", "repeats", "too long", "instructs"],
 )
-def test_a_bad_summary_is_asked_for_again_once_then_made_of_sentences(
+def test_bad_summary_is_retried_once_then_extracted(
     bad: str, clock: SettableClock, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.INFO)
     with condensing("tiers", clock, lambda _: {"summary": bad}) as (memory, server):
         alice = memory.owner("alice")
         say(alice, 30)
-        assert consolidated(memory) == [("summary", 20, False)]
+        assert consolidate(memory) == [("summary", 20, False)]
         assert len(server.requests) == 2
-        (text,) = contents(alice)
+        (text,) = summary_texts(alice)
         assert text.startswith(EXTRACT_MARK)
-        said = {sentence(number) for number in range(20)}
-        assert sum(each in text for each in said) >= 3
+        sentences = {sentence(number) for number in range(20)}
+        assert sum(each in text for each in sentences) >= 3
         assert caplog.text.count("a model's summary was rejected") == 2
         assert "Hall" not in caplog.text
 
 
-def test_a_summary_that_is_better_the_second_time_is_taken(clock: SettableClock) -> None:
+def test_better_second_summary_is_accepted(clock: SettableClock) -> None:
     good = f"{sentence(0)} {sentence(4)} {sentence(9)} {sentence(13)} {sentence(17)}"
     answers = answer_in_sequence([{"summary": "Things were said."}, {"summary": good}])
     with condensing("tiers", clock, answers) as (memory, _):
         alice = memory.owner("alice")
         say(alice, 30)
-        assert consolidated(memory) == [("summary", 20, True)]
-        assert contents(alice) == [good]
+        assert consolidate(memory) == [("summary", 20, True)]
+        assert summary_texts(alice) == [good]
 
 
-def test_without_a_model_a_summary_says_that_it_is_made_of_sentences(
+def test_summary_without_model_is_marked_as_extract(
     store: str | Path, clock: SettableClock
 ) -> None:
     with condensing("tiers", clock, None, store) as (memory, server):
         alice = memory.owner("alice")
         say(alice, 30)
-        assert consolidated(memory) == [("summary", 20, False)]
-        (text,) = contents(alice)
+        assert consolidate(memory) == [("summary", 20, False)]
+        (text,) = summary_texts(alice)
         assert text.startswith(f"{EXTRACT_MARK} ")
         assert server.requests == ()
 
 
-def test_a_failing_model_costs_nothing_and_is_asked_again_later(
-    store: str | Path, clock: SettableClock
-) -> None:
+def test_failed_consolidation_is_retried_later(store: str | Path, clock: SettableClock) -> None:
     broken = {"now": True}
 
-    def unwell(request: ReceivedRequest) -> Any:
+    def fail_request(request: ReceivedRequest) -> Any:
         return error_answer(500) if broken["now"] else summarising(request)
 
-    with condensing("tiers", clock, unwell, store) as (memory, _):
+    with condensing("tiers", clock, fail_request, store) as (memory, _):
         alice = memory.owner("alice")
         say(alice, 30)
         with pytest.raises(ServiceFailed):
@@ -496,23 +492,23 @@ def test_a_failing_model_costs_nothing_and_is_asked_again_later(
         assert [len(each.sources) for each in alice.summaries()] == [20]
 
 
-def test_a_failure_at_the_third_session_loses_none_of_the_others(clock: SettableClock) -> None:
+def test_failure_at_third_session_loses_no_session(clock: SettableClock) -> None:
     left = [2]
 
-    def unwell(request: ReceivedRequest) -> Any:
+    def fail_request(request: ReceivedRequest) -> Any:
         left[0] -= 1
         return summarising(request) if left[0] >= 0 else error_answer(500)
 
-    with condensing("chunks", clock, unwell) as (memory, _):
-        visited(memory.owner("alice"), clock, 11)
+    with condensing("chunks", clock, fail_request) as (memory, _):
+        store_sessions(memory.owner("alice"), clock, 11)
         with pytest.raises(ServiceFailed):
             memory.consolidate(owner="alice")
         assert memory.owner("alice").summaries() == ()
         left[0] = 99
-        assert len(consolidated(memory)) == 5
+        assert len(consolidate(memory)) == 5
 
 
-def test_what_is_changed_while_the_model_is_asked_is_summarised_anew(
+def test_message_forgotten_during_summary_restarts_it(
     store: str | Path, clock: SettableClock
 ) -> None:
     alice: list[OwnerMemory] = []
@@ -527,14 +523,14 @@ def test_what_is_changed_while_the_model_is_asked_is_summarised_anew(
     with condensing("tiers", clock, meddling, store) as (memory, _):
         alice.append(memory.owner("alice"))
         say(alice[0], 31)
-        assert consolidated(memory) == [("summary", 20, True)]
+        assert consolidate(memory) == [("summary", 20, True)]
         assert len(shown) == 2
         assert sentence(3) in shown[0]
         assert sentence(3) not in shown[1]
-        assert sentence(3) not in "".join(contents(alice[0]))
+        assert sentence(3) not in "".join(summary_texts(alice[0]))
 
 
-def test_a_memory_changed_while_its_session_is_summarised_is_taken_as_it_is_now(
+def test_session_summary_uses_memory_updated_meanwhile(
     store: str | Path, clock: SettableClock
 ) -> None:
     alice: list[OwnerMemory] = []
@@ -550,14 +546,14 @@ def test_a_memory_changed_while_its_session_is_summarised_is_taken_as_it_is_now(
 
     with condensing("chunks", clock, meddling, store) as (memory, _):
         alice.append(memory.owner("alice"))
-        visited(alice[0], clock, 11)
-        assert len(consolidated(memory)) == 5
+        store_sessions(alice[0], clock, 11)
+        assert len(consolidate(memory)) == 5
         assert len(asked_of) == 6
-        assert "was sold" in contents(alice[0])[-1] + contents(alice[0])[0]
-        assert sentence(0) not in "".join(contents(alice[0]))
+        assert "was sold" in summary_texts(alice[0])[-1] + summary_texts(alice[0])[0]
+        assert sentence(0) not in "".join(summary_texts(alice[0]))
 
 
-def test_a_fact_forgotten_while_the_base_memory_is_written_does_not_get_in(
+def test_base_memory_omits_fact_forgotten_meanwhile(
     store: str | Path, clock: SettableClock
 ) -> None:
     alice: list[OwnerMemory] = []
@@ -580,7 +576,7 @@ def test_a_fact_forgotten_while_the_base_memory_is_written_does_not_get_in(
         assert "Oslo" not in document.content
 
 
-def test_two_who_consolidate_at_once_write_each_summary_once(
+def test_concurrent_consolidations_write_each_summary_once(
     tmp_path: Path, clock: SettableClock
 ) -> None:
     store = tmp_path / "memory.db"
@@ -597,12 +593,12 @@ def test_two_who_consolidate_at_once_write_each_summary_once(
         ThreadPoolExecutor(2) as pool,
     ):
         say(one.owner("alice"), 30)
-        made = list(pool.map(consolidated, (one, other)))
+        made = list(pool.map(consolidate, (one, other)))
         assert sorted(map(len, made)) == [0, 1]
         assert [len(each.sources) for each in other.owner("alice").summaries()] == [20]
 
 
-def test_nothing_is_held_while_the_model_is_asked(tmp_path: Path, clock: SettableClock) -> None:
+def test_model_call_holds_no_lock(tmp_path: Path, clock: SettableClock) -> None:
     store = tmp_path / "memory.db"
     others: list[Memolith] = []
 
@@ -616,53 +612,51 @@ def test_nothing_is_held_while_the_model_is_asked(tmp_path: Path, clock: Settabl
     ):
         others.append(other)
         say(memory.owner("alice"), 30)
-        assert consolidated(memory) == [("summary", 20, True)]
+        assert consolidate(memory) == [("summary", 20, True)]
         assert memory.owner("alice").list(kind="event").total == 1
 
 
-# --- taking it back ---------------------------------------------------------------------------
+# --- undoing ---------------------------------------------------------------------------------
 
 
-def test_an_undone_summary_of_messages_is_not_made_again(
+def test_undone_message_summary_is_not_recreated(
     tiers: tuple[Memolith, ModelServer],
 ) -> None:
     memory, server = tiers
     alice = memory.owner("alice")
     say(alice, 30)
-    consolidated(memory)
+    consolidate(memory)
     (summary,) = alice.summaries()
     alice.undo_consolidation(summary.id)
     assert alice.summaries() == ()
-    assert consolidated(memory) == []
+    assert consolidate(memory) == []
     assert len(server.requests) == 1
     assert [e.action for e in alice.history(summary.id).events] == ["condensed", "undone"]
     alice.restore(summary.id)
     assert [each.id for each in alice.summaries()] == [summary.id]
 
 
-def test_only_summaries_can_be_undone(tiers: tuple[Memolith, ModelServer]) -> None:
+def test_fact_cannot_be_undone_as_summary(tiers: tuple[Memolith, ModelServer]) -> None:
     memory, _ = tiers
     fact = memory.remember("Lives in Oslo", owner="alice", kind="personal")
     with pytest.raises(NotFound):
         memory.undo_consolidation(fact.id, owner="alice")
 
 
-def test_a_long_text_is_summarised_in_parts(clock: SettableClock) -> None:
+def test_long_texts_are_summarised_in_parts(clock: SettableClock) -> None:
     with condensing("tiers", clock) as (memory, server):
         alice = memory.owner("alice")
         long = " ".join(sentence(number) for number in range(80))
         alice.log([Message(None, f"{sentence(n)} {long}", Role.USER) for n in range(30)])
-        assert consolidated(memory)[0][1] == 20
+        assert consolidate(memory)[0][1] == 20
         assert len(server.requests) > 5
         assert max(len(asked.user) for asked in server.requests) < 30_000
 
 
-# --- taken to another store -------------------------------------------------------------------
+# --- export to another store ------------------------------------------------------------------
 
 
-def test_what_was_summarised_elsewhere_is_not_summarised_again(
-    store: str | Path, clock: SettableClock
-) -> None:
+def test_imported_summaries_cover_their_messages(store: str | Path, clock: SettableClock) -> None:
     with condensing("tiers", clock) as (memory, _):
         say(memory.owner("alice"), 30)
         memory.consolidate(owner="alice")
@@ -672,17 +666,15 @@ def test_what_was_summarised_elsewhere_is_not_summarised_again(
         alice.import_(records)
         assert len(alice.summaries()) == 1
         say(alice, 19, first=30)
-        assert consolidated(memory) == []
+        assert consolidate(memory) == []
         say(alice, 1, first=49)
-        assert consolidated(memory) == [("summary", 20, True)]
+        assert consolidate(memory) == [("summary", 20, True)]
         assert turns(server.requests[0]) == [sentence(number) for number in range(20, 40)]
 
 
-def test_what_a_summary_stands_for_is_hidden_by_it_elsewhere_too(
-    store: str | Path, clock: SettableClock
-) -> None:
+def test_imported_summary_hides_its_sources(store: str | Path, clock: SettableClock) -> None:
     with condensing("chunks", clock) as (memory, _):
-        visited(memory.owner("alice"), clock, 11)
+        store_sessions(memory.owner("alice"), clock, 11)
         memory.consolidate(owner="alice")
         records = list(memory.export(owner="alice"))
     with condensing("chunks", clock, summarising, store) as (memory, _):
@@ -692,10 +684,10 @@ def test_what_a_summary_stands_for_is_hidden_by_it_elsewhere_too(
         summary = alice.summaries()[0]
         assert summary.id in found
         assert not {each.id for each in summary.sources} & found
-        assert consolidated(memory) == []
+        assert consolidate(memory) == []
 
 
-def test_a_summary_whose_messages_are_nowhere_links_to_none_of_them(
+def test_imported_summary_without_messages_has_no_dangling_sources(
     tmp_path: Path, clock: SettableClock
 ) -> None:
     with condensing("tiers", clock) as (memory, _):
@@ -709,7 +701,7 @@ def test_a_summary_whose_messages_are_nowhere_links_to_none_of_them(
         assert memory.verify().findings == ()
 
 
-def test_a_summary_is_one_again_where_its_owner_comes_back_to_the_profile(
+def test_summary_survives_profile_switch_and_return(
     store: str | Path, clock: SettableClock
 ) -> None:
     with condensing("tiers", clock, summarising, store) as (memory, _):

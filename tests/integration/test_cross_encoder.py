@@ -1,4 +1,4 @@
-"""A real cross-encoder, tiny and made of noise, as sentence-transformers runs it."""
+"""A real cross-encoder with tiny random weights, run by sentence-transformers."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ WORDS = "[PAD] [UNK] [CLS] [SEP] [MASK] which database we use is tea i drink pos
 TEXTS = ["we use postgres", "i drink tea", "the database is large"]
 
 
-def saved(folder: Path, outputs: int) -> Path:
-    """Save a cross-encoder of one layer with random weights, always the same."""
+def save_model(folder: Path, outputs: int) -> Path:
+    """Save a one-layer cross-encoder with reproducible random weights."""
     folder.mkdir()
     (folder / "vocab.txt").write_text("\n".join(WORDS.split()))
     transformers.BertTokenizerFast(str(folder / "vocab.txt")).save_pretrained(folder)
@@ -44,10 +44,10 @@ def saved(folder: Path, outputs: int) -> Path:
 
 @pytest.fixture(scope="module")
 def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return saved(tmp_path_factory.mktemp("models") / "tiny", outputs=1)
+    return save_model(tmp_path_factory.mktemp("models") / "tiny", outputs=1)
 
 
-def test_each_text_has_its_own_score_whatever_else_is_asked(model: Path) -> None:
+def test_scores_do_not_depend_on_other_texts(model: Path) -> None:
     reranker = CrossEncoderReranker(str(model))
     scores = reranker.score("which database", TEXTS)
     assert len(set(scores)) == 3
@@ -56,31 +56,31 @@ def test_each_text_has_its_own_score_whatever_else_is_asked(model: Path) -> None
     assert reranker.score("which database", []) == []
 
 
-def test_threads_may_share_one(model: Path) -> None:
+def test_reranker_can_be_shared_by_threads(model: Path) -> None:
     reranker = CrossEncoderReranker(str(model))
     with ThreadPoolExecutor(4) as pool:
         found = list(pool.map(lambda _: reranker.score("which database", TEXTS), range(8)))
     assert all(one == pytest.approx(found[0], abs=1e-5) for one in found)
 
 
-def test_a_long_text_is_cut_not_refused(model: Path) -> None:
+def test_long_text_is_truncated(model: Path) -> None:
     assert len(CrossEncoderReranker(str(model)).score("which database", ["tea " * 500])) == 1
 
 
-def test_a_model_of_several_outputs_is_no_reranker(tmp_path: Path) -> None:
-    several = saved(tmp_path / "several", outputs=3)
+def test_model_with_several_outputs_is_rejected(tmp_path: Path) -> None:
+    several = save_model(tmp_path / "several", outputs=3)
     with pytest.raises(ServiceFailed, match="more than one output"):
         CrossEncoderReranker(str(several)).score("which database", TEXTS)
 
 
-def test_a_model_that_is_not_there_is_said_so_each_time(tmp_path: Path) -> None:
+def test_missing_model_fails_every_call(tmp_path: Path) -> None:
     reranker = CrossEncoderReranker(str(tmp_path / "none"))
     for _ in range(2):
         with pytest.raises(ServiceFailed, match="the cross-encoder is not on this machine"):
             reranker.score("which database", TEXTS)
 
 
-def test_recall_takes_its_word(model: Path, tmp_path: Path) -> None:
+def test_recall_orders_results_by_reranker_score(model: Path, tmp_path: Path) -> None:
     config = tmp_path / "memolith.toml"
     config.write_text(f'[memory.chunks]\nreranker_enabled = true\nreranker_model = "{model}"\n')
     with Memolith.open(

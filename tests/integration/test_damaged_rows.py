@@ -1,4 +1,4 @@
-"""What a row holds that can't be read is damage: named by `verify`, and told to who asks for it."""
+"""Unreadable values in rows are corruption: `verify` lists them and reads report them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from support.databases import execute
 NO_TEXT = "CAST(x'cc616374697665' AS TEXT)"
 
 
-def opened(path: Path) -> Memolith:
+def open_store(path: Path) -> Memolith:
     return Memolith.open(
         path, embedder=HashingEmbedder(), tokens=WordCounter(), cipher=PlainCipher()
     )
@@ -27,7 +27,7 @@ def opened(path: Path) -> Memolith:
 def path(tmp_path: Path, database: str) -> Path:
     assert database
     path = tmp_path / "memory.db"
-    with opened(path) as memory:
+    with open_store(path) as memory:
         for owner in ("alice", "bob"):
             memory.log([Message("Eve", "I live in Oslo.")], owner=owner, session="s")
             memory.remember("Lives in Oslo", owner=owner, tags=["home"])
@@ -64,14 +64,14 @@ NOT_TEXT = {
 }
 
 
-def check(path: Path, statement: str, reading: str) -> None:
-    """Damage rows of the first owner: who reads them is told, and so is who verifies the store."""
-    with opened(path) as memory:
+def check_damage_is_reported(path: Path, statement: str, reading: str) -> None:
+    """Damage rows of the first owner; check that reads and `verify` report the damage."""
+    with open_store(path) as memory:
         ids, bobs = (
             [each.id for each in memory.list(owner=owner).memories] for owner in ("alice", "bob")
         )
     assert execute(path, f"{statement} WHERE owner_id = 1")
-    with opened(path) as memory:
+    with open_store(path) as memory:
         with pytest.raises(StoreDamaged, match=r"damaged.*run `memolith verify`"):
             READINGS[reading](memory.owner("alice"), ids)
         READINGS[reading](memory.owner("bob"), bobs)
@@ -87,44 +87,40 @@ def check(path: Path, statement: str, reading: str) -> None:
 
 
 @pytest.mark.parametrize("name", UNREADABLE)
-def test_what_a_row_can_not_hold_is_named_to_who_reads_or_verifies_it(
-    path: Path, name: str
-) -> None:
-    check(path, *UNREADABLE[name])
+def test_unreadable_value_is_reported_by_read_and_verify(path: Path, name: str) -> None:
+    check_damage_is_reported(path, *UNREADABLE[name])
 
 
-def test_a_memory_that_claims_the_item_of_a_message_is_named_and_left(path: Path) -> None:
+def test_duplicate_item_is_reported_but_not_repaired(path: Path) -> None:
     assert execute(path, "UPDATE memories SET item = 1 WHERE owner_id = 1 AND item = 2")
-    with opened(path) as memory:
+    with open_store(path) as memory:
         assert {each.kind for each in memory.verify().findings} >= {"item"}
         assert not memory.verify(repair=True).is_clean
 
 
-def test_of_a_state_that_there_is_not_nothing_is_derived(path: Path) -> None:
+def test_invalid_state_is_reported_without_derived_findings(path: Path) -> None:
     assert execute(path, "UPDATE memories SET state = 'bctive' WHERE owner_id = 1")
-    with opened(path) as memory:
+    with open_store(path) as memory:
         before = memory.verify().findings
         assert {each.kind for each in before} == {"value"}
         assert memory.verify(repair=True).findings == before
     assert execute(path, "UPDATE memories SET state = 'active' WHERE owner_id = 1")
-    with opened(path) as memory:
+    with open_store(path) as memory:
         assert memory.verify().findings == ()
 
 
 @pytest.mark.sqlite
 @pytest.mark.parametrize("name", NOT_TEXT)
-def test_bytes_that_are_no_text_are_named_to_who_reads_or_verifies_them(
-    path: Path, name: str
-) -> None:
+def test_invalid_text_is_reported_by_read_and_verify(path: Path, name: str) -> None:
     statement, reading = NOT_TEXT[name]
-    check(path, statement.replace("@", NO_TEXT), reading)
+    check_damage_is_reported(path, statement.replace("@", NO_TEXT), reading)
 
 
 @pytest.mark.sqlite
-def test_a_profile_that_is_no_text_is_named_and_the_next_owner_is_looked_at(path: Path) -> None:
+def test_invalid_profile_does_not_stop_verification_of_other_owners(path: Path) -> None:
     damage = "UPDATE owners SET profile = @ WHERE owner_id = 1".replace("@", NO_TEXT)
     assert execute(path, damage)
-    with opened(path) as memory:
+    with open_store(path) as memory:
         for repair in (False, True):
             report = memory.verify(repair=repair)
             assert {(each.kind, each.owner_id) for each in report.findings} == {("file", "alice")}
@@ -132,16 +128,16 @@ def test_a_profile_that_is_no_text_is_named_and_the_next_owner_is_looked_at(path
 
 
 @pytest.mark.sqlite
-def test_a_fact_of_the_store_that_is_lost_is_damage(path: Path) -> None:
+def test_missing_store_metadata_is_reported_as_damage(path: Path) -> None:
     assert execute(path, "UPDATE meta SET name = 'bnalyser' WHERE name = 'analyser'")
-    with pytest.raises(StoreDamaged, match="damaged"), opened(path) as memory:
+    with pytest.raises(StoreDamaged, match="damaged"), open_store(path) as memory:
         memory.list(owner="alice")
 
 
 @pytest.mark.parametrize("reading", ["recall", "remember"])
-def test_an_item_whose_role_there_is_not_is_named_and_repaired(path: Path, reading: str) -> None:
+def test_invalid_item_role_is_reported_and_repaired(path: Path, reading: str) -> None:
     assert execute(path, "UPDATE items SET role = 'qser' WHERE owner_id = 1 AND kind IS NULL")
-    with opened(path) as memory:
+    with open_store(path) as memory:
         with pytest.raises(StoreDamaged, match="run `memolith verify`"):
             READINGS[reading](memory.owner("alice"), [])
         assert {each.kind for each in memory.verify().findings} == {"item"}
@@ -149,12 +145,12 @@ def test_an_item_whose_role_there_is_not_is_named_and_repaired(path: Path, readi
         READINGS[reading](memory.owner("alice"), [])
 
 
-def test_an_item_whose_record_is_not_there_is_named_and_repaired(path: Path) -> None:
+def test_item_without_record_is_reported_and_repaired(path: Path) -> None:
     assert execute(
         path,
         "UPDATE items SET record_id = zeroblob(16) WHERE owner_id = 1 AND valid_to IS NULL",
     )
-    with opened(path) as memory:
+    with open_store(path) as memory:
         with pytest.raises(StoreDamaged, match="run `memolith verify`"):
             READINGS["recall"](memory.owner("alice"), [])
         assert {each.kind for each in memory.verify().findings} >= {"item"}
@@ -163,15 +159,15 @@ def test_an_item_whose_record_is_not_there_is_named_and_repaired(path: Path) -> 
 
 
 @pytest.mark.parametrize("role", ["'qser'", pytest.param(NO_TEXT, marks=pytest.mark.sqlite)])
-def test_a_role_that_there_is_not_is_named_and_repaired(path: Path, role: str) -> None:
+def test_invalid_participant_role_is_reported_and_repaired(path: Path, role: str) -> None:
     damage = "UPDATE participants SET role = @ WHERE owner_id = 1".replace("@", role)
     assert execute(path, damage)
-    with opened(path) as memory:
+    with open_store(path) as memory:
         for reading in ("messages", "recall"):
             with pytest.raises(StoreDamaged, match="run `memolith verify`"):
                 READINGS[reading](memory.owner("alice"), [])
         assert {each.kind for each in memory.verify().findings} == {"value"}
         assert memory.verify(repair=True).is_clean
-        (said,) = memory.messages("s", owner="alice")
-        assert (said.speaker, said.role) == ("Eve", Role.PARTICIPANT)
+        (message,) = memory.messages("s", owner="alice")
+        assert (message.speaker, message.role) == ("Eve", Role.PARTICIPANT)
         assert READINGS["recall"](memory.owner("alice"), [])

@@ -1,4 +1,4 @@
-"""Backups of stores in PostgreSQL, and from one kind of store to the other."""
+"""Backups of PostgreSQL stores, and restores into the other kind of store."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def plain(tmp_path: Path, postgres_url: str, clock: SettableClock) -> Iterator[P
         yield made
 
 
-def furnished(at: Places, name: str) -> Places:
+def fill_store(at: Places, name: str) -> Places:
     with at.opened(name) as memory:
         for owner in ("alice", "bob"):
             memory.learn(f"I live in {owner}ville. It rains \0.", "I see.", owner=owner)
@@ -61,7 +61,7 @@ def furnished(at: Places, name: str) -> Places:
     return at
 
 
-def restored(
+def restore(
     at: Places, backup: Path, to: str, *, force: bool = False, keys_of: str | None = None
 ) -> RestoreResult:
     return Memolith.restore_backup(
@@ -78,7 +78,7 @@ def schemas(at: Places, server: str) -> list[str]:
     return schemas_like(server, at.config.settings.postgres.schema)
 
 
-def without_generations(rows: Rows) -> Rows:
+def drop_generations(rows: Rows) -> Rows:
     return {
         (owner, table): [(*row[:GENERATION], *row[GENERATION + 1 :]) for row in found]
         if table == OWNERS
@@ -89,11 +89,11 @@ def without_generations(rows: Rows) -> Rows:
 
 @pytest.mark.parametrize("source", ["server", "file"])
 @pytest.mark.parametrize("to", ["server", "back"])
-def test_a_backup_of_either_database_comes_back_in_either(
+def test_backup_of_either_database_restores_into_either(
     at: Places, tmp_path: Path, source: str, to: str
 ) -> None:
     backup = tmp_path / "kept" / "copy.db"
-    with furnished(at, source).opened(source) as memory:
+    with fill_store(at, source).opened(source) as memory:
         assert memory.backup(backup) == backup.stat().st_size
     assert [each.name for each in backup.parent.iterdir()] == ["copy.db"]
     assert backup.stat().st_mode & 0o077 == 0
@@ -103,12 +103,12 @@ def test_a_backup_of_either_database_comes_back_in_either(
             memory.purge(key="gnome", owner="bob")
             memory.remember("Since then", owner="dora")
         with pytest.raises(Conflict, match="already"):
-            restored(at, backup, to)
-    done = restored(at, backup, to, force=to == source, keys_of=source)
+            restore(at, backup, to)
+    done = restore(at, backup, to, force=to == source, keys_of=source)
     assert (done.owners, done.erased_owners, done.erasures_known) == (2, 0, True)
     assert (done.previous_store is None) == (to != source)
     found = at.rows(to)
-    assert without_generations(found) == without_generations(rows)
+    assert drop_generations(found) == drop_generations(rows)
     if to != source:
         assert found == rows
     assert at.answers(to) == answers
@@ -118,18 +118,18 @@ def test_a_backup_of_either_database_comes_back_in_either(
 
 
 @pytest.mark.parametrize("to", ["server", "back"])
-def test_a_backup_made_while_vectors_are_made_anew_goes_on_with_that(
+def test_backup_during_reembedding_can_resume_reembedding(
     at: Places, tmp_path: Path, to: str
 ) -> None:
     backup = tmp_path / "copy.db"
-    furnished(at, "server")
+    fill_store(at, "server")
 
     def reembed(name: str, embedder: HashingEmbedder) -> None:
         url = at.urls[name]
         Memolith.reembed(url, embedder=embedder, config=at.config, cipher=at.ciphers)
 
     class BackingUp(HashingEmbedder):
-        """Backs the store up while it is asked."""
+        """Backs the store up during each call."""
 
         def embed(self, texts: Sequence[str], *, role: TextRole) -> NDArray[np.float32]:
             with at.opened("server") as memory:
@@ -137,8 +137,8 @@ def test_a_backup_made_while_vectors_are_made_anew_goes_on_with_that(
             return super().embed(texts, role=role)
 
     reembed("server", BackingUp(64))
-    restored(at, backup, to, force=True, keys_of="server")
-    with at.opened(to) as memory:  # of the model of before
+    restore(at, backup, to, force=True, keys_of="server")
+    with at.opened(to) as memory:  # vectors of the old model
         assert memory.recall("gnome", owner="alice").memories
     reembed(to, HashingEmbedder(64))
     with pytest.raises(WrongEmbeddingModel):
@@ -153,24 +153,24 @@ def test_a_backup_made_while_vectors_are_made_anew_goes_on_with_that(
         assert memory.verify().findings == ()
         memory.backup(backup, overwrite=True)
     rows = at.rows(to)
-    restored(at, backup, to, force=True)
-    assert without_generations(at.rows(to)) == without_generations(rows)
+    restore(at, backup, to, force=True)
+    assert drop_generations(at.rows(to)) == drop_generations(rows)
 
 
-def test_the_schema_of_before_is_kept_and_who_has_the_store_open_sees_the_new_one(
+def test_restore_renames_old_schema_and_open_engine_reads_new(
     plain: Places, tmp_path: Path, postgres_url: str
 ) -> None:
     backup = tmp_path / "copy.db"
     name = plain.config.settings.postgres.schema
-    with furnished(plain, "server").opened("server") as memory:
+    with fill_store(plain, "server").opened("server") as memory:
         memory.backup(backup)
         for _ in range(2):
             memory.remember("Since then", owner="alice", key="since")
             memory.recall("gnome", owner="alice")
-            done = restored(plain, backup, "server", force=True)
+            done = restore(plain, backup, "server", force=True)
             assert not memory.recall("Since then", owner="alice", mode="keyword").memories
             assert memory.recall("gnome", owner="alice").memories
-            # As often as before the restoring, so that it is the owner's state that tells.
+            # As many writes as before the restore: only the owner's state differs.
             memory.remember("Another thing", owner="alice", key="since")
             memory.recall("gnome", owner="alice")
             found = memory.recall("Another thing", owner="alice", mode="keyword")
@@ -185,12 +185,12 @@ def test_the_schema_of_before_is_kept_and_who_has_the_store_open_sees_the_new_on
     assert schemas(plain, postgres_url) == []
 
 
-def test_who_was_erased_since_stays_gone(at: Places, tmp_path: Path) -> None:
+def test_restore_leaves_out_owner_erased_since_backup(at: Places, tmp_path: Path) -> None:
     backup = tmp_path / "copy.db"
-    with furnished(at, "server").opened("server") as memory:
+    with fill_store(at, "server").opened("server") as memory:
         memory.backup(backup)
         memory.erase("alice")
-    done = restored(at, backup, "server", force=True)
+    done = restore(at, backup, "server", force=True)
     assert (done.owners, done.erased_owners) == (1, 1)
     with at.opened("server") as memory:
         assert memory.owners() == ["bob"]
@@ -198,25 +198,21 @@ def test_who_was_erased_since_stays_gone(at: Places, tmp_path: Path) -> None:
             memory.remember("Back again", owner="alice")
 
 
-def test_who_was_erased_here_stays_gone_from_a_backup_of_elsewhere_who_keeps_them(
-    at: Places, tmp_path: Path
-) -> None:
+def test_restore_from_other_store_leaves_out_erased_owner(at: Places, tmp_path: Path) -> None:
     backup = tmp_path / "copy.db"
-    with furnished(at, "file").opened("file") as memory:
+    with fill_store(at, "file").opened("file") as memory:
         memory.backup(backup)
-    with furnished(at, "server").opened("server") as memory:
+    with fill_store(at, "server").opened("server") as memory:
         memory.erase("alice")
-    done = restored(at, backup, "server", force=True, keys_of="file")
+    done = restore(at, backup, "server", force=True, keys_of="file")
     assert (done.owners, done.erased_owners) == (1, 1)
     with at.opened("server") as memory, pytest.raises(OwnerErased):
         memory.remember("Back again", owner="alice")
 
 
-def test_a_backup_holds_no_key_and_no_word_of_an_encrypted_store(
-    at: Places, tmp_path: Path
-) -> None:
+def test_backup_of_encrypted_store_contains_no_key_or_plaintext(at: Places, tmp_path: Path) -> None:
     backup = tmp_path / "copy.db"
-    with furnished(at, "server").opened("server") as memory:
+    with fill_store(at, "server").opened("server") as memory:
         memory.backup(backup)
         store = memory._app.store
         assert isinstance(store, MigrationMixin)
@@ -232,9 +228,9 @@ def test_a_backup_holds_no_key_and_no_word_of_an_encrypted_store(
     assert b"ville" not in content
 
 
-def test_a_backup_made_while_others_write_is_of_one_instant(plain: Places, tmp_path: Path) -> None:
+def test_backup_during_writes_is_a_consistent_snapshot(plain: Places, tmp_path: Path) -> None:
     backup = tmp_path / "copy.db"
-    furnished(plain, "server")
+    fill_store(plain, "server")
     stopped, wrote = threading.Event(), threading.Event()
 
     def write() -> None:
@@ -266,48 +262,48 @@ def test_a_backup_made_while_others_write_is_of_one_instant(plain: Places, tmp_p
         stopped.set()
         writer.join()
     assert sizes == sorted(sizes)
-    assert sizes[-1] > 2  # what was there before anybody wrote
+    assert sizes[-1] > 2  # more than before the writer started
 
 
-def test_what_is_no_good_backup_or_has_no_key_changes_nothing(
+def test_invalid_or_keyless_backup_changes_nothing(
     at: Places, tmp_path: Path, postgres_url: str
 ) -> None:
     backup, damaged = tmp_path / "copy.db", tmp_path / "damaged.db"
-    with furnished(at, "server").opened("server") as memory:
+    with fill_store(at, "server").opened("server") as memory:
         memory.backup(backup)
     rows, before = at.rows("server"), schemas(at, postgres_url)
     content = bytearray(backup.read_bytes())
     content[3 * 4096 : 5 * 4096] = b"\xff" * 8192
     damaged.write_bytes(content)
     with pytest.raises(StoreDamaged):
-        restored(at, damaged, "server", force=True)
+        restore(at, damaged, "server", force=True)
     with pytest.raises(NotFound):
-        restored(at, tmp_path / "nowhere.db", "server", force=True)
+        restore(at, tmp_path / "nowhere.db", "server", force=True)
     shutil.copyfile(backup, damaged)
     changed(str(damaged), "UPDATE meta SET value = randomblob(16) WHERE name = 'store_id'")
     with pytest.raises(KeyUnavailable):
-        restored(at, damaged, "server", force=True)
+        restore(at, damaged, "server", force=True)
     with pytest.raises(Conflict):
-        restored(at, backup, "server")
+        restore(at, backup, "server")
     assert (at.rows("server"), schemas(at, postgres_url)) == (rows, before)
 
 
-def test_a_restore_waits_for_a_writer_only_so_long(
+def test_restore_times_out_behind_a_writer(
     plain: Places, tmp_path: Path, postgres_url: str
 ) -> None:
     backup = tmp_path / "copy.db"
-    with furnished(plain, "server").opened("server") as memory:
+    with fill_store(plain, "server").opened("server") as memory:
         memory.backup(backup)
     rows, before = plain.rows("server"), schemas(plain, postgres_url)
     name = sql.Identifier(plain.config.settings.postgres.schema)
     with psycopg.connect(postgres_url) as writer:
         writer.execute(sql.SQL("SELECT 1 FROM {}.owners FOR UPDATE").format(name))
         with pytest.raises(StoreUnavailable, match="locked"):
-            restored(plain, backup, "server", force=True)
+            restore(plain, backup, "server", force=True)
     assert (plain.rows("server"), schemas(plain, postgres_url)) == (rows, before)
 
 
-def _backs_up_to_a_full_disk(folder: Path, url: str, schema: str) -> None:
+def _back_up_to_full_disk(folder: Path, url: str, schema: str) -> None:
     disk = folder / "disk"
     disk.mkdir()
     mount_tmpfs(disk, 1_000)
@@ -321,22 +317,22 @@ def _backs_up_to_a_full_disk(folder: Path, url: str, schema: str) -> None:
         memory.backup(disk / "copy.db")
 
 
-def test_a_backup_to_a_full_disk_leaves_nothing(plain: Places, tmp_path: Path) -> None:
-    furnished(plain, "server")
+def test_backup_to_full_disk_leaves_no_file(plain: Places, tmp_path: Path) -> None:
+    fill_store(plain, "server")
     run_apart(
-        _backs_up_to_a_full_disk,
+        _back_up_to_full_disk,
         tmp_path,
         plain.urls["server"],
         plain.config.settings.postgres.schema,
     )
 
 
-def test_the_commands_do_the_same(
+def test_backup_and_restore_commands_work_with_postgres(
     at: Places, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("MEMOLITH_POSTGRES__SCHEMA", at.config.settings.postgres.schema)
     backup = tmp_path / "copy.db"
-    furnished(at, "server")
+    fill_store(at, "server")
 
     program = Program(WithoutModel(at.clock))
 

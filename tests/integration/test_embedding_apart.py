@@ -1,4 +1,4 @@
-"""While texts are embedded, nothing of the store is held: no snapshot, no lock."""
+"""Embedding holds no snapshot and no lock of the store."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from support.lock_probe import WitnessEmbedder
 from support.scripted_learning import SMALL_CASCADES, client, say_one, work_off
 from support.tenant_isolation import DOORS, furnish
 
-EMBED = {
+EMBEDDING_METHODS = {
     "approve",
     "compress",
     "context",
@@ -55,14 +55,14 @@ EMBED = {
     "store_preference",
     "update",
 }
-"""The doors that embed; `switch_profile` and `verify` have tests of their own."""
+"""The API methods that embed; `switch_profile` and `verify` have separate tests."""
 
-CALLS = 8
-"""How many calls of a door are made: they differ by names, not by what is embedded."""
+CALLS_PER_METHOD = 8
+"""The number of calls of each API method; further calls embed the same texts."""
 
 
-class Looked:
-    """A store, opened anew for each thing that is looked at."""
+class ReopenedStore:
+    """A store that each step of a test reopens."""
 
     def __init__(self, path: Path, clock: SettableClock) -> None:
         self.path = path
@@ -84,16 +84,16 @@ class Looked:
         )
 
     def forget_vectors(self) -> None:
-        """Let no text be found that was embedded before: all must be embedded again."""
+        """Change the stored digests: every text must be embedded again."""
         execute(self.path, "UPDATE passages SET digest = randomblob(16)")
 
 
-class Meddling(HashingEmbedder):
-    """Lets somebody else do something, once, while it embeds."""
+class InterferingEmbedder(HashingEmbedder):
+    """Calls a function once, during its first embedding."""
 
-    def __init__(self, meddle: Callable[[], object]) -> None:
+    def __init__(self, interfere: Callable[[], object]) -> None:
         super().__init__()
-        self._left = [meddle]
+        self._left = [interfere]
 
     def embed(self, texts: Sequence[str], *, role: TextRole) -> NDArray[np.float32]:
         while self._left:
@@ -102,66 +102,70 @@ class Meddling(HashingEmbedder):
 
 
 @pytest.fixture
-def looked(tmp_path: Path, clock: SettableClock) -> Looked:
-    return Looked(tmp_path / "memory.db", clock)
+def reopened(tmp_path: Path, clock: SettableClock) -> ReopenedStore:
+    return ReopenedStore(tmp_path / "memory.db", clock)
 
 
-@pytest.mark.parametrize("door", sorted(DOORS))
-def test_no_door_embeds_while_it_holds_the_store(looked: Looked, door: str) -> None:
-    with looked.open() as (memory, _):
+@pytest.mark.parametrize("api_method", sorted(DOORS))
+def test_api_method_embeds_without_holding_the_store(
+    reopened: ReopenedStore, api_method: str
+) -> None:
+    with reopened.open() as (memory, _):
         things = furnish(memory.owner("alice"), "wallaby")
-    looked.forget_vectors()
-    with looked.open() as (memory, witness):
-        for call in islice(DOORS[door](things, things), CALLS):
+    reopened.forget_vectors()
+    with reopened.open() as (memory, witness):
+        for call in islice(DOORS[api_method](things, things), CALLS_PER_METHOD):
             with suppress(MemolithError):
-                result = call(memory, door, "bob" if door == "import_" else "alice")
+                result = call(memory, api_method, "bob" if api_method == "import_" else "alice")
                 if isinstance(result, Iterator):
                     list(result)
-        assert bool(witness.calls) == (door in EMBED)
+        assert bool(witness.calls) == (api_method in EMBEDDING_METHODS)
 
 
 @pytest.mark.parametrize(
-    ("profile", "door"),
+    ("profile", "api_method"),
     [
         *product(("companion", "facts", "chunks", "tiers"), ("ingest", "remember", "update")),
         ("companion", "learn"),
         ("chunks", "learn"),
     ],
 )
-def test_nor_does_it_in_another_profile(looked: Looked, profile: str, door: str) -> None:
-    with looked.open(profile) as (memory, witness):
+def test_other_profiles_embed_without_holding_the_store(
+    reopened: ReopenedStore, profile: str, api_method: str
+) -> None:
+    with reopened.open(profile) as (memory, witness):
         kept = memory.remember("The tram to Oslo is red", owner="alice")
         before = witness.calls
         text = "My name is Alice Meyer and I live at 12 Oslo Street."
-        if door == "update":
+        if api_method == "update":
             memory.update(kept.id, text, owner="alice")
         else:
-            getattr(memory, door)(text, owner="alice")
+            getattr(memory, api_method)(text, owner="alice")
         assert witness.calls > before
 
 
 @pytest.mark.parametrize("profile", ["facts", "tiers", "standard"])
-def test_learning_and_consolidation_ask_their_model_and_embed_apart(
-    looked: Looked, profile: str
+def test_learning_and_consolidation_hold_no_lock_during_model_calls(
+    reopened: ReopenedStore, profile: str
 ) -> None:
     script = load_script()[:20]
     knowing = KnowingModel(script)
 
     def rule(request: ReceivedRequest) -> Any:
-        check_nothing_is_held(looked.path)
+        check_nothing_is_held(reopened.path)
         return knowing(request)
 
-    # One call at a time, and one exchange: while the next is asked for, the last may be written.
+    # One exchange at a time: concurrent calls may write the last one while the next is sent.
     env = {**SMALL_CASCADES, "MEMOLITH_CHAT__CALLS_AT_ONCE": "1", "MEMOLITH_ENABLE_ENCRYPTION": "0"}
-    witness = WitnessEmbedder(HashingEmbedder(), lambda: check_nothing_is_held(looked.path))
+    witness = WitnessEmbedder(HashingEmbedder(), lambda: check_nothing_is_held(reopened.path))
     with (
         ModelServer(rule) as server,
         Memolith.open(
-            looked.path,
+            reopened.path,
             profile=profile,
             embedder=witness,
             tokens=WordCounter(),
-            clock=looked.clock,
+            clock=reopened.clock,
             config=load(None, env, {}),
             chat=client(server.openai_url),
             worker=False,
@@ -169,30 +173,32 @@ def test_learning_and_consolidation_ask_their_model_and_embed_apart(
     ):
         embedded = 0
         for number, exchange in enumerate(script):
-            say_one(memory, looked.clock, number, exchange)
+            say_one(memory, reopened.clock, number, exchange)
             before = witness.calls
-            work_off(memory, looked.clock)
+            work_off(memory, reopened.clock)
             embedded += witness.calls - before
         assert server.requests
         assert embedded
 
 
-@pytest.mark.parametrize("door", ["forget", "purge"])
-def test_what_is_left_of_a_message_is_embedded_apart(looked: Looked, door: str) -> None:
-    with looked.open() as (memory, _):
-        said = memory.learn("I live in Oslo. My aunt walks.", owner="alice").messages[0]
+@pytest.mark.parametrize("api_method", ["forget", "purge"])
+def test_redacted_message_is_embedded_without_holding_the_store(
+    reopened: ReopenedStore, api_method: str
+) -> None:
+    with reopened.open() as (memory, _):
+        message = memory.learn("I live in Oslo. My aunt walks.", owner="alice").messages[0]
         (learned,) = memory.list(owner="alice").memories
-    looked.forget_vectors()
-    with looked.open() as (memory, witness):
-        getattr(memory, door)(learned.id, owner="alice")
+    reopened.forget_vectors()
+    with reopened.open() as (memory, witness):
+        getattr(memory, api_method)(learned.id, owner="alice")
         assert witness.calls
-        assert memory.message(said.id, owner="alice").content == "My aunt walks."
+        assert memory.message(message.id, owner="alice").content == "My aunt walks."
         found = memory.recall("My aunt walks", owner="alice", mode="vector").memories
-        assert said.id in {each.id for each in found}
+        assert message.id in {each.id for each in found}
 
 
-def test_a_change_of_profile_embeds_apart(looked: Looked) -> None:
-    with looked.open("timeline") as (memory, witness):
+def test_profile_switch_embeds_without_holding_the_store(reopened: ReopenedStore) -> None:
+    with reopened.open("timeline") as (memory, witness):
         for place in range(3):
             memory.remember(f"Fact {place} of Oslo", key=f"k{place}", owner="alice")
         memory.learn("The tram to Oslo was late.", owner="alice")
@@ -205,11 +211,11 @@ def test_a_change_of_profile_embeds_apart(looked: Looked) -> None:
         assert memory.recall("tram", owner="alice", mode="vector").memories
 
 
-def test_a_repair_embeds_apart(looked: Looked) -> None:
-    with looked.open() as (memory, _):
+def test_repair_embeds_without_holding_the_store(reopened: ReopenedStore) -> None:
+    with reopened.open() as (memory, _):
         memory.remember("Allergic to hazelnuts", owner="alice")
-    assert execute(looked.path, "UPDATE passages SET vector = NULL")
-    with looked.open() as (memory, witness):
+    assert execute(reopened.path, "UPDATE passages SET vector = NULL")
+    with reopened.open() as (memory, witness):
         report = memory.verify(repair=True)
         assert report.is_clean
         assert report.findings
@@ -217,11 +223,11 @@ def test_a_repair_embeds_apart(looked: Looked) -> None:
 
 
 @pytest.mark.parametrize("held", ["read", "write"])
-def test_the_witness_sees_what_is_held(looked: Looked, held: str) -> None:
-    with closing(stores.open_store(str(looked.path), Settings(), PlainCipher())) as store:
-        witness = WitnessEmbedder(HashingEmbedder(), lambda: check_nothing_is_held(looked.path))
+def test_witness_detects_open_transactions(reopened: ReopenedStore, held: str) -> None:
+    with closing(stores.open_store(str(reopened.path), Settings(), PlainCipher())) as store:
+        witness = WitnessEmbedder(HashingEmbedder(), lambda: check_nothing_is_held(reopened.path))
         with store.write("alice") as tx:
-            tx.end_session("s", looked.clock.now())
+            tx.end_session("s", reopened.clock.now())
         witness.embed(["free"], role="query")
         with getattr(store, held)("alice") as snapshot:
             snapshot.sessions()
@@ -230,17 +236,19 @@ def test_the_witness_sees_what_is_held(looked: Looked, held: str) -> None:
         witness.embed(["free again"], role="query")
 
 
-def test_a_change_made_while_texts_are_embedded_is_kept(looked: Looked) -> None:
-    with looked.open() as (memory, _), looked.open() as (other, _):
+def test_concurrent_update_during_embedding_is_preserved(reopened: ReopenedStore) -> None:
+    with reopened.open() as (memory, _), reopened.open() as (other, _):
         kept = memory.remember("Takes the tram", owner="alice", tags=["work"])
-        meddled = Meddling(lambda: other.update(kept.id, owner="alice", importance=0.875))
-        with looked.open_with(meddled) as changing:
+        interfering = InterferingEmbedder(
+            lambda: other.update(kept.id, owner="alice", importance=0.875)
+        )
+        with reopened.open_with(interfering) as changing:
             changed = changing.update(kept.id, "Takes the bus", owner="alice")
         assert (changed.content, changed.importance) == ("Takes the bus", 0.875)
         assert memory.get(kept.id, owner="alice") == changed
 
 
-ANOTHER = """
+OTHER_PROCESS = """
 import sys
 from memolith import Memolith
 from memolith.config import load
@@ -254,37 +262,41 @@ with Memolith.open(
 
 
 @pytest.mark.sqlite
-def test_another_process_writes_for_the_same_owner_meanwhile(looked: Looked) -> None:
+def test_other_process_can_write_during_embedding(reopened: ReopenedStore) -> None:
     def write() -> None:
-        subprocess.run([sys.executable, "-c", ANOTHER, str(looked.path)], check=True, timeout=60)
+        subprocess.run(
+            [sys.executable, "-c", OTHER_PROCESS, str(reopened.path)], check=True, timeout=60
+        )
 
-    with looked.open() as (memory, _):
+    with reopened.open() as (memory, _):
         kept = memory.remember("Takes the tram", owner="alice")
-        with looked.open_with(Meddling(write)) as changing:
+        with reopened.open_with(InterferingEmbedder(write)) as changing:
             changing.update(kept.id, "Takes the bus", owner="alice")
         contents = {each.content for each in memory.list(owner="alice").memories}
     assert contents == {"Takes the bus", "Written by another process"}
 
 
-def test_a_memory_that_is_forgotten_while_it_is_embedded_is_not_changed(looked: Looked) -> None:
-    with looked.open() as (memory, _), looked.open() as (other, _):
+def test_memory_forgotten_during_embedding_is_not_updated(reopened: ReopenedStore) -> None:
+    with reopened.open() as (memory, _), reopened.open() as (other, _):
         kept = memory.remember("Takes the tram", owner="alice")
         with (
-            looked.open_with(Meddling(lambda: other.forget(kept.id, owner="alice"))) as changing,
+            reopened.open_with(
+                InterferingEmbedder(lambda: other.forget(kept.id, owner="alice"))
+            ) as changing,
             pytest.raises(NotFound),
         ):
             changing.update(kept.id, "Takes the bus", owner="alice")
         assert memory.get(kept.id, owner="alice").state is State.FORGOTTEN
 
 
-def test_a_change_that_never_fits_ends_and_writes_nothing(looked: Looked) -> None:
-    with closing(stores.open_store(str(looked.path), Settings(), PlainCipher())) as store:
+def test_write_gives_up_after_too_many_embedding_rounds(reopened: ReopenedStore) -> None:
+    with closing(stores.open_store(str(reopened.path), Settings(), PlainCipher())) as store:
         writing = TransactionRunner(store, Indexer(HashingEmbedder(), WordCounter(), store))
         tries: list[str] = []
 
         def change(write_tx: WriteTransaction) -> None:
             tries.append("again")
-            write_tx.tx.end_session("s", looked.clock.now())
+            write_tx.tx.end_session("s", reopened.clock.now())
             write_tx.get_entry(IndexText(" ".join(tries)))
 
         with pytest.raises(StoreUnavailable):

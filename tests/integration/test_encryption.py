@@ -1,4 +1,4 @@
-"""Encryption, from outside: what stands in the files, what opens, what stays the same."""
+"""Encryption: contents of the files, key errors and unchanged results."""
 
 from __future__ import annotations
 
@@ -34,13 +34,15 @@ def fill(memory: Memolith, words: Words, count: int, owner: str = "alice") -> No
             key=words.word() if n % 3 == 0 else None,
             tags=[words.word()] if n % 2 else [],
         )
-    said = [Message(words.word().capitalize(), words.text(8), Role.USER) for _ in range(count // 2)]
-    for start in range(0, len(said), 50):
-        memory.log(said[start : start + 50], owner=owner, session=f"s{start}")
+    messages = [
+        Message(words.word().capitalize(), words.text(8), Role.USER) for _ in range(count // 2)
+    ]
+    for start in range(0, len(messages), 50):
+        memory.log(messages[start : start + 50], owner=owner, session=f"s{start}")
 
 
 @pytest.mark.sqlite
-def test_no_word_of_1000_memories_stands_in_any_file(opened: Opener, path: Path) -> None:
+def test_no_plaintext_of_1000_memories_is_in_any_file(opened: Opener, path: Path) -> None:
     words = Words(1)
     with opened() as memory:
         fill(memory, words, 1_000)
@@ -60,14 +62,14 @@ def test_no_word_of_1000_memories_stands_in_any_file(opened: Opener, path: Path)
 
 
 @pytest.mark.sqlite
-def test_the_same_search_finds_words_in_a_plain_store(opened: Opener, path: Path) -> None:
+def test_plaintext_search_finds_words_in_plain_store(opened: Opener, path: Path) -> None:
     words = Words(1)
     with opened(cipher=PlainCipher()) as memory:
         fill(memory, words, 40)
     assert len(found_in(path.read_bytes(), words.all)) == len(set(words.all))
 
 
-def test_recall_is_bit_for_bit_that_of_a_plain_store(opened: Opener, path: Path) -> None:
+def test_recall_equals_recall_of_plain_store(opened: Opener, path: Path) -> None:
     plain_path = path.with_name("plain.db")
     results = []
     for where, cipher in ((path, None), (plain_path, PlainCipher())):
@@ -91,7 +93,7 @@ def test_recall_is_bit_for_bit_that_of_a_plain_store(opened: Opener, path: Path)
 
 
 @pytest.mark.sqlite
-def test_a_store_without_its_key_says_what_to_do_and_stays_as_it_is(
+def test_opening_without_key_explains_and_changes_nothing(
     opened: Opener, path: Path, ring: KeyRing
 ) -> None:
     with opened() as memory:
@@ -111,7 +113,7 @@ def test_a_store_without_its_key_says_what_to_do_and_stays_as_it_is(
 
 
 @pytest.mark.sqlite
-def test_a_store_whose_log_is_not_emptied_keeps_every_byte_without_its_key(
+def test_opening_without_key_preserves_write_ahead_log(
     opened: Opener, path: Path, ring: KeyRing, tmp_path: Path
 ) -> None:
     with opened() as memory:
@@ -129,7 +131,7 @@ def test_a_store_whose_log_is_not_emptied_keeps_every_byte_without_its_key(
 
 
 @pytest.mark.sqlite
-def test_a_plain_store_stays_plain_and_an_encrypted_one_encrypted(
+def test_plain_store_stays_plain_when_encryption_is_enabled(
     path: Path, clock: SettableClock
 ) -> None:
     def open_(*, encrypt: bool) -> Memolith:
@@ -146,7 +148,7 @@ def test_a_plain_store_stays_plain_and_an_encrypted_one_encrypted(
     assert b"4711" in path.read_bytes()
 
 
-def test_a_plain_store_where_an_encrypted_one_is_wanted_is_warned_of(
+def test_plain_store_logs_warning_when_encryption_is_enabled(
     opened: Opener, ring: KeyRing, caplog: pytest.LogCaptureFixture
 ) -> None:
     with opened(cipher=PlainCipher()) as memory:
@@ -160,14 +162,14 @@ def test_a_plain_store_where_an_encrypted_one_is_wanted_is_warned_of(
 
 
 @pytest.mark.sqlite
-def test_encryption_is_on_by_default(path: Path, clock: SettableClock) -> None:
+def test_encryption_is_enabled_by_default(path: Path, clock: SettableClock) -> None:
     options = {"embedder": HashingEmbedder(), "clock": clock, "tokens": WordCounter()}
     with Memolith.open(path, config=load(env={}), **options) as memory:  # type: ignore[arg-type]
         memory.remember("The gate's code is 4711", owner="alice")
     assert b"4711" not in path.read_bytes()
 
 
-def swapped(path: Path, statement: str) -> None:
+def tamper(path: Path, statement: str) -> None:
     assert execute(path, statement)
 
 
@@ -185,23 +187,19 @@ MOVES = {
 
 
 @pytest.mark.parametrize("move", MOVES.values(), ids=MOVES)
-def test_a_moved_older_or_changed_ciphertext_does_not_open(
-    opened: Opener, path: Path, move: str
-) -> None:
+def test_moved_or_altered_ciphertext_is_rejected(opened: Opener, path: Path, move: str) -> None:
     with opened() as memory:
         first = memory.remember("The gate's code is 4711", owner="alice", tags=["gate"])
         memory.remember("The cellar's code is 1147", owner="alice", tags=["cellar"])
         memory.update(first.id, owner="alice", content="The gate's code is 4712")
-    swapped(path, move)
+    tamper(path, move)
     with opened() as memory, pytest.raises(StoreDamaged, match="cannot be decrypted") as refused:
         memory.get(first.id, owner="alice")
     assert "4711" not in str(refused.value)
 
 
 @pytest.mark.sqlite
-def test_an_erased_owners_rows_open_no_more_and_others_are_whole(
-    opened: Opener, path: Path
-) -> None:
+def test_rows_of_erased_owner_cannot_be_decrypted(opened: Opener, path: Path) -> None:
     with opened() as memory:
         for owner in ("alice", "bob"):
             memory.remember("The gate's code is 4711", owner=owner)
@@ -222,21 +220,21 @@ def test_an_erased_owners_rows_open_no_more_and_others_are_whole(
 
 
 @pytest.mark.sqlite
-def test_what_callers_call_their_messages_stands_in_no_byte(opened: Opener, path: Path) -> None:
-    told = [
+def test_external_message_ids_are_encrypted(opened: Opener, path: Path) -> None:
+    messages = [
         Message("Bob", "The mill turns", external_id="zuvefumuga-1"),
         Message("Bob", "I like zebras.", Role.USER, external_id="zuvefumuga-2"),
     ]
     with opened() as memory:
-        learned = memory.log(told, owner="alice", session="s")
+        learned = memory.log(messages, owner="alice", session="s")
         assert learned.memories[0].sources[0].external_id == "zuvefumuga-2"
-        assert memory.log(told, owner="alice", session="s").duplicates_skipped == 2
+        assert memory.log(messages, owner="alice", session="s").duplicates_skipped == 2
         assert memory.rotate_key("alice") == 2
-        assert memory.log(told, owner="alice", session="s").duplicates_skipped == 2
+        assert memory.log(messages, owner="alice", session="s").duplicates_skipped == 2
         (kept,) = memory.list(owner="alice").memories
         assert kept.sources[0].external_id == "zuvefumuga-2"
-        said = memory.messages("s", owner="alice")
-        assert [each.external_id for each in said] == [each.external_id for each in told]
+        stored = memory.messages("s", owner="alice")
+        assert [each.external_id for each in stored] == [each.external_id for each in messages]
         files = bytes_of(path.parent)
     files |= {f"closed {name}": content for name, content in bytes_of(path.parent).items()}
     assert not [name for name, content in files.items() if b"zuvefumuga" in content]
@@ -247,9 +245,7 @@ def everything(memory: Memolith, owner: str = "alice") -> list[object]:
         return [*memory.export(owner=owner), *snapshot.base_memories()]
 
 
-def test_after_rotating_an_owners_key_everything_is_found_and_nothing_old_is_left(
-    opened: Opener, path: Path
-) -> None:
+def test_key_rotation_preserves_data_and_replaces_ciphertext(opened: Opener, path: Path) -> None:
     words = Words(4)
     with opened() as memory:
         fill(memory, words, 60)
@@ -264,10 +260,10 @@ def test_after_rotating_an_owners_key_everything_is_found_and_nothing_old_is_lef
             (words.all[n], memory.recall(words.all[n], owner="alice", touch=False))
             for n in range(40)
         ]
-        sealed = sealed_values(path)
+        encrypted = sealed_values(path)
         assert memory.rotate_key("alice") == 2
         assert everything(memory) == before
-        assert not still_there(path, sealed)
+        assert not files_containing(path, encrypted)
     with opened() as memory:
         assert everything(memory) == before
         for word, result in asked:
@@ -277,7 +273,7 @@ def test_after_rotating_an_owners_key_everything_is_found_and_nothing_old_is_lef
         assert [one.id for one in tagged] == [keyed.id]
         assert memory.remember("My bicycle is green", owner="alice").id == known.id
         assert memory.forget(key="gate", owner="alice").memories == (keyed.id,)
-    assert not sealed & sealed_values(path)
+    assert not encrypted & sealed_values(path)
 
 
 def check_nothing_old_is_left(opened: Opener, path: Path, seed: int) -> None:
@@ -292,41 +288,39 @@ def check_nothing_old_is_left(opened: Opener, path: Path, seed: int) -> None:
             alice.forget(one.id)
         before = sealed_values(path)
         memory.rotate_key("alice")
-        assert not still_there(path, before)
+        assert not files_containing(path, before)
         before = sealed_values(path)
         for one in stored[::5]:
             assert alice.purge(one.id).compacted
         gone = before - sealed_values(path)
         assert gone
-        assert not still_there(path, gone)
+        assert not files_containing(path, gone)
 
 
 @pytest.mark.sqlite
 @pytest.mark.parametrize("seed", range(2))
-def test_no_old_byte_is_left_by_a_rotation_or_a_purge(
-    opened: Opener, path: Path, seed: int
-) -> None:
+def test_rotation_and_purge_leave_no_old_ciphertext(opened: Opener, path: Path, seed: int) -> None:
     check_nothing_old_is_left(opened, path, seed)
 
 
 @pytest.mark.sqlite
 @pytest.mark.soak
 @pytest.mark.parametrize("seed", range(2, 52))
-def test_no_old_byte_is_left_by_50_rotations_and_purges(
+def test_50_rotations_and_purges_leave_no_old_ciphertext(
     opened: Opener, path: Path, seed: int
 ) -> None:
     check_nothing_old_is_left(opened, path, seed)
 
 
-def still_there(path: Path, values: set[bytes]) -> list[str]:
-    """Return the files or tables of the store in which a value stands, once for each."""
+def files_containing(path: Path, values: set[bytes]) -> list[str]:
+    """Return the files or tables that contain a value, once for each value."""
     files = contents(path)
     return [name for name, content in files.items() for value in values if value in content]
 
 
 @pytest.mark.sqlite
-def test_every_column_of_bytes_is_known_to_rotation() -> None:
-    """What is added to the schema must be sealed anew too, or be known to need it not."""
+def test_rotation_covers_every_blob_column() -> None:
+    """New columns must be re-encrypted by key rotation or be listed as exempt."""
     connection = apsw.Connection(":memory:")
     for script in MIGRATIONS:
         connection.execute(script)
@@ -338,7 +332,7 @@ def test_every_column_of_bytes_is_known_to_rotation() -> None:
         )
     }
     ids = {"id", "record_id", "source_id", "target_id", "memory_id", "superseded_by", "sources"}
-    unsealed = {
+    exempt = {
         ("claims", "token"),
         ("jobs", "lease_token"),
         ("tombstones", "digest"),
@@ -347,24 +341,26 @@ def test_every_column_of_bytes_is_known_to_rotation() -> None:
         ("idempotency", "request_digest"),
         ("idempotency", "response"),
     }
-    sealed = {(table, column) for table, columns in ENCRYPTED_COLUMNS.items() for column in columns}
+    encrypted = {
+        (table, column) for table, columns in ENCRYPTED_COLUMNS.items() for column in columns
+    }
     others = {pair for pair in of_bytes if pair[1] not in ids}
-    assert sealed <= of_bytes
-    assert others - sealed <= unsealed
+    assert encrypted <= of_bytes
+    assert others - encrypted <= exempt
 
 
-def test_a_plain_store_has_no_key_to_rotate(opened: Opener) -> None:
+def test_key_rotation_of_plain_store_is_rejected(opened: Opener) -> None:
     with opened(cipher=PlainCipher()) as memory:
         memory.remember("The gate's code is 4711", owner="alice")
         with pytest.raises(Conflict, match="not encrypted"):
             memory.rotate_key("alice")
 
 
-def test_a_rotation_that_cannot_find_a_keyword_changes_nothing(opened: Opener, path: Path) -> None:
+def test_rotation_with_unknown_term_changes_nothing(opened: Opener, path: Path) -> None:
     with opened() as memory:
         memory.remember("The gate's code is 4711", owner="alice")
         before = everything(memory)
-    swapped(
+    tamper(
         path,
         "UPDATE terms SET term = x'0102030405060708' WHERE term = (SELECT min(term) FROM terms)",
     )
@@ -394,9 +390,7 @@ with Memolith.open(path, **options) as memory:
 
 
 @pytest.mark.sqlite
-def test_processes_that_make_a_store_at_once_use_one_key(
-    opened: Opener, path: Path, ring: KeyRing
-) -> None:
+def test_concurrent_first_starts_share_one_key(opened: Opener, path: Path, ring: KeyRing) -> None:
     started = [
         subprocess.Popen(
             [
@@ -450,7 +444,7 @@ def check_rotation_killed(opened: Opener, path: Path, ring: KeyRing, after_s: fl
 
 @pytest.mark.sqlite
 @pytest.mark.parametrize("after_s", [0.01, 0.043, 0.08])
-def test_a_rotation_killed_anywhere_is_readable_and_finished_by_the_next(
+def test_killed_rotation_is_readable_and_can_be_finished(
     opened: Opener, path: Path, ring: KeyRing, after_s: float
 ) -> None:
     check_rotation_killed(opened, path, ring, after_s)
@@ -458,7 +452,7 @@ def test_a_rotation_killed_anywhere_is_readable_and_finished_by_the_next(
 
 @pytest.mark.soak
 @pytest.mark.parametrize("trial", range(50))
-def test_a_rotation_killed_at_50_moments_is_readable_and_finished_by_the_next(
+def test_rotation_killed_at_50_moments_can_be_finished(
     opened: Opener, path: Path, ring: KeyRing, trial: int
 ) -> None:
     check_rotation_killed(opened, path, ring, 0.005 + trial * 0.0037)

@@ -1,4 +1,4 @@
-"""An erased owner is gone from every byte and stays gone; nobody else notices."""
+"""Erasure removes every byte of an owner, is permanent and leaves other owners unchanged."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ def fill(memory: Memolith, owner: str) -> None:
     memory.learn("My dog is called Drunkel.", "Nice!", owner=owner, session="walks")
 
 
-def held(folder: Path, *words: str) -> list[str]:
+def words_found(folder: Path, *words: str) -> list[str]:
     found = bytes_under(folder).lower()
     return [word for word in words if word.encode() in found]
 
 
-def test_no_byte_of_the_store_holds_what_an_erased_owner_had(tmp_path: Path) -> None:
+def test_erase_removes_every_byte_of_the_owner(tmp_path: Path) -> None:
     with Memolith.open(
         tmp_path / "memory.db",
         embedder=HashingEmbedder(),
@@ -37,14 +37,14 @@ def test_no_byte_of_the_store_holds_what_an_erased_owner_had(tmp_path: Path) -> 
         for owner in ("alice", "bob"):
             fill(memory, owner)
             memory.remember("Her own word is blorvint", owner="alice")
-        assert held(tmp_path, "blorvint", "zyxglorp") == ["blorvint", "zyxglorp"]
+        assert words_found(tmp_path, "blorvint", "zyxglorp") == ["blorvint", "zyxglorp"]
         assert memory.erase("alice").compacted
-        assert held(tmp_path, "blorvint", "alice", "zyxglorp") == ["zyxglorp"]
+        assert words_found(tmp_path, "blorvint", "alice", "zyxglorp") == ["zyxglorp"]
         assert memory.erase("bob").compacted
-        assert held(tmp_path, *SECRET) == []
+        assert words_found(tmp_path, *SECRET) == []
 
 
-def test_an_erased_owner_is_nowhere_and_others_recall_as_before(memory: Memolith) -> None:
+def test_erase_does_not_change_recall_of_others(memory: Memolith) -> None:
     for number in range(20):
         memory.learn(f"I like number {number} best.", "I see.", owner="bob")
     fill(memory, "alice")
@@ -59,7 +59,7 @@ def test_an_erased_owner_is_nowhere_and_others_recall_as_before(memory: Memolith
     assert [memory.history(one.id, owner="bob") for one in listed] == history
 
 
-def test_nothing_is_stored_for_an_erased_owner_until_they_are_readmitted(memory: Memolith) -> None:
+def test_writes_for_erased_owner_fail_until_readmitted(memory: Memolith) -> None:
     stored = memory.remember("Lives in Oslo", owner="alice")
     late = list(memory.export(owner="alice"))
     memory.erase("alice")
@@ -79,13 +79,13 @@ def test_nothing_is_stored_for_an_erased_owner_until_they_are_readmitted(memory:
         memory.readmit("alice")
 
 
-def test_who_was_never_there_cant_be_erased_by_mistake(memory: Memolith) -> None:
+def test_erase_of_unknown_owner_is_rejected(memory: Memolith) -> None:
     with pytest.raises(NotFound):
         memory.erase("alcie")
     assert memory.remember("Lives in Oslo", owner="alcie").version == 1
 
 
-def test_a_recall_that_was_counted_too_late_does_not_bring_an_owner_back(memory: Memolith) -> None:
+def test_late_access_count_does_not_recreate_erased_owner(memory: Memolith) -> None:
     memory.remember("Lives in Oslo", owner="alice")
     memory.recall("Oslo", owner="alice")
     memory.erase("alice")

@@ -1,4 +1,4 @@
-"""What is forgotten or purged stands in no summary, no note and no entry made of it."""
+"""Forgotten and purged content is removed from summaries, notes and history entries."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ def store(request: pytest.FixtureRequest, tmp_path: Path) -> str | Path:
 
 @pytest.fixture
 def memory(store: str | Path, clock: SettableClock) -> Iterator[Memolith]:
-    with condensing("tiers", clock, summarising, store, numbers=SMALL) as (opened, _):
-        yield opened
+    with condensing("tiers", clock, summarising, store, numbers=SMALL) as (engine, _):
+        yield engine
 
 
-def doors(own: OwnerMemory) -> str:
-    """Return all that any door says, but for the past."""
+def visible_text(own: OwnerMemory) -> str:
+    """Return all text that the API shows, without recall as of an earlier time."""
     return "\n".join(
         (
             repr(own.list(state="all", limit=1_000)),
@@ -53,7 +53,7 @@ def doors(own: OwnerMemory) -> str:
     )
 
 
-def test_with_a_message_goes_the_summary_that_stands_for_it(memory: Memolith) -> None:
+def test_forgetting_message_forgets_its_summary(memory: Memolith) -> None:
     alice = memory.owner("alice")
     say(alice, 6)
     memory.consolidate(owner="alice")
@@ -61,7 +61,7 @@ def test_with_a_message_goes_the_summary_that_stands_for_it(memory: Memolith) ->
     gone = alice.messages("s")[1]
     touched = alice.forget(gone.id)
     assert touched.memories == (summary.id,)
-    assert "Hall 1." not in doors(alice)
+    assert "Hall 1." not in visible_text(alice)
     assert alice.summaries() == ()
     assert [e.action for e in alice.history(summary.id).events] == ["condensed", "forgotten"]
     assert memory.consolidate(owner="alice") == ()  # five are too few
@@ -73,7 +73,7 @@ def test_with_a_message_goes_the_summary_that_stands_for_it(memory: Memolith) ->
     assert "Hall 1." not in again.content
 
 
-def test_a_message_restored_brings_its_summary_back(memory: Memolith) -> None:
+def test_restoring_message_restores_its_summary(memory: Memolith) -> None:
     alice = memory.owner("alice")
     say(alice, 6)
     memory.consolidate(owner="alice")
@@ -92,7 +92,7 @@ def test_a_message_restored_brings_its_summary_back(memory: Memolith) -> None:
     assert memory.consolidate(owner="alice") == ()  # its four count as summarised again
 
 
-def test_it_does_not_come_back_beside_the_summary_that_was_made_since(memory: Memolith) -> None:
+def test_restored_message_does_not_restore_replaced_summary(memory: Memolith) -> None:
     alice = memory.owner("alice")
     say(alice, 6)
     memory.consolidate(owner="alice")
@@ -107,34 +107,34 @@ def test_it_does_not_come_back_beside_the_summary_that_was_made_since(memory: Me
     assert len(sources) == len(set(sources))
 
 
-def test_notes_of_the_base_memory_go_at_once_and_come_back(memory: Memolith) -> None:
+def test_forget_and_restore_update_base_memory_notes(memory: Memolith) -> None:
     alice = memory.owner("alice")
     alice.set_base_memory("User Profile:\n- The user's name is Ada.\n- Lives in Oslo.")
-    said = alice.learn("I live in Oslo.", session="s").messages[0]
-    alice.forget(said.id)
+    message = alice.learn("I live in Oslo.", session="s").messages[0]
+    alice.forget(message.id)
     (first, second) = alice.base_memory_versions()
     assert first.content == second.content == "User Profile:\n- The user's name is Ada."
     assert alice.roll_back_base_memory(1).content == second.content
-    assert "Oslo" not in doors(alice)
-    alice.restore(said.id)
+    assert "Oslo" not in visible_text(alice)
+    alice.restore(message.id)
     document = alice.base_memory()
     assert document is not None
     assert "Lives in Oslo." in document.content
 
 
-def test_what_was_written_since_by_hand_is_not_undone_by_a_restoration(memory: Memolith) -> None:
+def test_restore_keeps_later_manual_base_memory(memory: Memolith) -> None:
     alice = memory.owner("alice")
     alice.set_base_memory("Lives in Oslo. Plays chess.")
     alice.set_base_memory("Lives in Oslo.")
-    said = alice.learn("I have a boat.").messages[0]
-    alice.forget(said.id)
-    alice.restore(said.id)
+    message = alice.learn("I have a boat.").messages[0]
+    alice.forget(message.id)
+    alice.restore(message.id)
     document = alice.base_memory()
     assert document is not None
     assert (document.version, document.content) == (2, "Lives in Oslo.")
 
 
-def test_two_are_forgotten_and_restored_in_any_order(memory: Memolith) -> None:
+def test_base_memory_notes_are_restored_in_any_order(memory: Memolith) -> None:
     alice = memory.owner("alice")
     text = "Lives in Oslo. Plays chess. Has a boat."
     alice.set_base_memory(text)
@@ -155,7 +155,7 @@ def test_two_are_forgotten_and_restored_in_any_order(memory: Memolith) -> None:
     assert document.content == text
 
 
-def test_what_a_cascade_wrote_loses_what_is_forgotten(memory: Memolith) -> None:
+def test_forgotten_fact_leaves_consolidated_base_memory(memory: Memolith) -> None:
     alice = memory.owner("alice")
     for number in range(5):
         say(alice, 4, first=4 * number)
@@ -165,11 +165,11 @@ def test_what_a_cascade_wrote_loses_what_is_forgotten(memory: Memolith) -> None:
     assert "Hall 1." in document.content
     gone = next(each for each in alice.messages("s") if "Hall 1." in each.content)
     alice.forget(gone.id)
-    assert "Hall 1." not in doors(alice)
-    assert "Hall 0." in doors(alice)
+    assert "Hall 1." not in visible_text(alice)
+    assert "Hall 0." in visible_text(alice)
 
 
-def test_a_summary_of_memories_goes_with_one_of_them_and_the_others_are_recalled(
+def test_forgetting_source_forgets_summary_and_uncovers_others(
     store: str | Path, clock: SettableClock
 ) -> None:
     numbers = {"chunks.compression_threshold": 2, "chunks.sessions_to_compress": 1}
@@ -183,7 +183,7 @@ def test_a_summary_of_memories_goes_with_one_of_them_and_the_others_are_recalled
         (summary,) = alice.summaries()
         assert [each.id for each in summary.sources] == [kept[0].id, kept[1].id]
         assert alice.forget(kept[0].id).memories == (kept[0].id, summary.id)
-        assert "Hall 0." not in doors(alice)
+        assert "Hall 0." not in visible_text(alice)
         assert not alice.get(kept[1].id).compressed
         found = alice.recall(sentence(1), top_k=99, token_budget=9_999).memories
         assert kept[1].id in {one.id for one in found}
@@ -194,7 +194,7 @@ def test_a_summary_of_memories_goes_with_one_of_them_and_the_others_are_recalled
         assert [each.id for each in alice.summaries()] == [again.id]
 
 
-def test_a_summary_of_memories_comes_back_with_them(
+def test_restoring_source_restores_summary_of_memories(
     store: str | Path, clock: SettableClock
 ) -> None:
     numbers = {"chunks.compression_threshold": 2, "chunks.sessions_to_compress": 1}
@@ -210,7 +210,7 @@ def test_a_summary_of_memories_comes_back_with_them(
         assert all(alice.get(each.id).compressed for each in summary.sources)
 
 
-def test_an_entry_of_a_history_goes_where_it_tells_what_is_forgotten(
+def test_forget_and_purge_remove_history_entries_with_the_fact(
     store: str | Path, clock: SettableClock
 ) -> None:
     with condensing("timeline", clock, summarising, store) as (memory, _):
@@ -219,19 +219,19 @@ def test_an_entry_of_a_history_goes_where_it_tells_what_is_forgotten(
         for first in (0, 50):
             history = [{"role": "user", "content": sentence(first + n)} for n in range(9)]
             alice.compress(history, session=f"s{first}")
-        told, other = alice.summaries()
-        assert alice.forget(key="lathe").memories == (fact.id, told.id)
+        first_entry, other = alice.summaries()
+        assert alice.forget(key="lathe").memories == (fact.id, first_entry.id)
         assert [each.id for each in alice.summaries()] == [other.id]
-        assert "Hall 0." not in doors(alice)
+        assert "Hall 0." not in visible_text(alice)
         alice.restore(fact.id)
-        assert [each.id for each in alice.summaries()] == [told.id, other.id]
+        assert [each.id for each in alice.summaries()] == [first_entry.id, other.id]
         alice.purge(key="lathe")
         assert [each.id for each in alice.summaries()] == [other.id]
         with pytest.raises(NotFound):
-            alice.get(told.id)
+            alice.get(first_entry.id)
 
 
-def test_a_fact_that_a_model_took_goes_with_the_sentence_it_came_from(
+def test_forgetting_extracted_fact_forgets_its_source_sentence(
     clock: SettableClock,
 ) -> None:
     for profile in ("standard", "tiers", "facts"):
@@ -245,21 +245,21 @@ def test_a_fact_that_a_model_took_goes_with_the_sentence_it_came_from(
                 if "Volvo" in each.content and each.kind != SUMMARY_KIND
             )
             messages = [m for each in own.sessions() for m in own.messages(each.id)]
-            said = {source.id for source in fact.sources}
-            before = {m.id: m.content for m in messages if m.id in said}
+            source_ids = {source.id for source in fact.sources}
+            before = {m.id: m.content for m in messages if m.id in source_ids}
             assert any("Volvo" in content for content in before.values())
             touched = own.forget(fact.id)
             assert set(touched.messages) >= {i for i in before if "Volvo" in before[i]}
             left = [m for each in own.sessions() for m in own.messages(each.id)]
-            assert not [m for m in left if m.id in said and "Volvo" in m.content]
+            assert not [m for m in left if m.id in source_ids and "Volvo" in m.content]
             document = own.base_memory()
             assert fact.content not in (document.content if document else "")
             own.restore(fact.id)
             now = [m for each in own.sessions() for m in own.messages(each.id)]
-            assert {m.id: m.content for m in now if m.id in said} == before
+            assert {m.id: m.content for m in now if m.id in source_ids} == before
 
 
-def test_a_forgotten_summary_takes_nothing_of_what_it_stands_for(memory: Memolith) -> None:
+def test_forgetting_summary_leaves_its_sources(memory: Memolith) -> None:
     alice = memory.owner("alice")
     say(alice, 6)
     memory.consolidate(owner="alice")
@@ -271,7 +271,7 @@ def test_a_forgotten_summary_takes_nothing_of_what_it_stands_for(memory: Memolit
     assert alice.get(summary.id).state is State.ACTIVE
 
 
-def test_a_rejected_invention_leaves_the_summary_of_its_source(clock: SettableClock) -> None:
+def test_rejecting_invented_fact_leaves_summary_of_source(clock: SettableClock) -> None:
     with remembering("tiers", KnowingModel(), clock) as (memory, _):
         own = memory.owner(OWNER)
         say_all(memory, clock)
@@ -283,9 +283,7 @@ def test_a_rejected_invention_leaves_the_summary_of_its_source(clock: SettableCl
 
 
 @pytest.mark.sqlite
-def test_after_a_purge_no_byte_of_a_summary_or_a_note_made_of_it_is_left(
-    opened: Opener, path: Path
-) -> None:
+def test_purge_removes_summaries_and_notes_from_encrypted_store(opened: Opener, path: Path) -> None:
     with opened() as memory:
         alice = memory.owner("alice")
         memory.switch_profile("tiers", owner="alice")
@@ -302,7 +300,7 @@ def test_after_a_purge_no_byte_of_a_summary_or_a_note_made_of_it_is_left(
         assert done.memories == (made.id,)
         with pytest.raises(NotFound):
             alice.get(made.id)
-        assert "Hall 1." not in doors(alice)
+        assert "Hall 1." not in visible_text(alice)
         document = alice.base_memory()
         assert document is not None
         assert document.content == f"Key History:\n- {sentence(200)}"
@@ -317,9 +315,7 @@ def test_after_a_purge_no_byte_of_a_summary_or_a_note_made_of_it_is_left(
 
 
 @pytest.mark.sqlite
-def test_after_a_purge_no_file_of_an_open_store_holds_the_words(
-    tmp_path: Path, clock: SettableClock
-) -> None:
+def test_purge_removes_words_from_files_of_open_store(tmp_path: Path, clock: SettableClock) -> None:
     store = tmp_path / "data" / "memory.db"
     numbers = {**SMALL, "enable_encryption": False}
     with condensing("tiers", clock, summarising, store, numbers=numbers) as (memory, _):
@@ -336,7 +332,7 @@ def test_after_a_purge_no_file_of_an_open_store_holds_the_words(
             assert b"zymurg" not in content.lower(), name
 
 
-def test_what_is_erased_takes_its_summaries_along(memory: Memolith) -> None:
+def test_erase_removes_summaries(memory: Memolith) -> None:
     say(memory.owner("alice"), 6)
     memory.consolidate(owner="alice")
     memory.erase("alice")

@@ -1,6 +1,6 @@
-"""A disk that is full: what was acknowledged stays, what failed is not half there.
+"""A full disk: acknowledged writes persist, failed writes are rolled back.
 
-And reading goes on, also for who opens the store only then.
+Reads continue, also for a process that opens the store afterwards.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ def ring_in(folder: Path) -> KeyRing:
     return KeyRing(folder / "key.ring", KeyFile(folder / "key"))
 
 
-def opened(store: Path, keys: Path | None = None) -> Memolith:
-    """Open a store; encrypted, where there is a folder for keys."""
+def open_store(store: Path, keys: Path | None = None) -> Memolith:
+    """Open a store; it is encrypted if a folder for keys is given."""
     return Memolith.open(
         store,
         embedder=HashingEmbedder(64),
@@ -49,7 +49,7 @@ def opened(store: Path, keys: Path | None = None) -> Memolith:
     )
 
 
-def told(memory: Memolith, owner: str = "alice") -> set[str]:
+def list_contents(memory: Memolith, owner: str = "alice") -> set[str]:
     return {one.content for one in memory.list(owner=owner, limit=1_000).memories}
 
 
@@ -57,17 +57,17 @@ def text(number: int) -> str:
     return f"Fact {number} is about {'abcdefghij'[number % 10]}{number} and what it is good for."
 
 
-def check(error: MemolithError, *contents: str) -> None:
-    """See that an error is clear and tells nothing of what is stored."""
+def check_error(error: MemolithError, *contents: str) -> None:
+    """Check that an error is clear and contains no stored content."""
     assert str(error).startswith(FULL)
     assert not any(content in str(error) for content in contents)
 
 
-def _writes_until_the_disk_is_full(folder: Path) -> None:
+def _write_until_disk_is_full(folder: Path) -> None:
     disk = folder / "disk"
     disk.mkdir()
     mount_tmpfs(disk, 2_500)
-    with opened(disk / "memory.db", folder / "keys") as memory:
+    with open_store(disk / "memory.db", folder / "keys") as memory:
         alice = memory.owner("alice")
         kept: list[str] = []
         try:
@@ -76,22 +76,22 @@ def _writes_until_the_disk_is_full(folder: Path) -> None:
                 kept.append(text(len(kept)))
         except StoreUnavailable as error:
             failed = len(kept)
-            check(error, text(failed))
+            check_error(error, text(failed))
         assert failed > 20
-        _is_whole(memory, kept)
+        _check_memories(memory, kept)
         with pytest.raises(StoreUnavailable):
             alice.remember(text(failed))
-        _is_whole(memory, kept)
+        _check_memories(memory, kept)
         resize(disk, 4_000)
         alice.remember(text(failed))
-        _is_whole(memory, [*kept, text(failed)])
-    with opened(disk / "memory.db", folder / "keys") as memory:
-        _is_whole(memory, [*kept, text(failed)])
+        _check_memories(memory, [*kept, text(failed)])
+    with open_store(disk / "memory.db", folder / "keys") as memory:
+        _check_memories(memory, [*kept, text(failed)])
 
 
-def _is_whole(memory: Memolith, kept: list[str]) -> None:
+def _check_memories(memory: Memolith, kept: list[str]) -> None:
     alice = memory.owner("alice")
-    assert told(memory) == set(kept)
+    assert list_contents(memory) == set(kept)
     modes: tuple[SearchMode, ...] = ("vector", "keyword")
     for content in kept[:3] + kept[-3:]:
         for mode in modes:
@@ -105,22 +105,24 @@ EVERY_WRITE: dict[str, Callable[[OwnerMemory], object]] = {
     "rewrite": lambda alice: alice.remember("Keeps bees " * 50, key="hobby"),
     "learn": lambda alice: alice.learn("I live in Rome. I like tea. " * 20, "I see." * 100),
     "log": lambda alice: alice.log([Message("Bob", f"Line {n} " * 30) for n in range(20)]),
-    "update": lambda alice: alice.update(_of("hobby", alice), "Sings in a choir " * 30),
-    "forget": lambda alice: alice.forget(_of("job", alice)),
-    "purge": lambda alice: alice.purge(_of("job", alice)),
-    "supersede": lambda alice: alice.supersede(_of("job", alice), _of("hobby", alice)),
+    "update": lambda alice: alice.update(_id_of_key("hobby", alice), "Sings in a choir " * 30),
+    "forget": lambda alice: alice.forget(_id_of_key("job", alice)),
+    "purge": lambda alice: alice.purge(_id_of_key("job", alice)),
+    "supersede": lambda alice: alice.supersede(
+        _id_of_key("job", alice), _id_of_key("hobby", alice)
+    ),
     "end_session": lambda alice: alice.end_session("s"),
 }
 
 
-def _of(key: str, alice: OwnerMemory) -> str:
+def _id_of_key(key: str, alice: OwnerMemory) -> str:
     return next(one.id for one in alice.list().memories if one.key == key)
 
 
-def _writes_all_or_nothing_with_little_room(folder: Path) -> None:
-    """Each write with no room, and with a little more each time, until it finds enough."""
+def _write_all_or_nothing_with_little_room(folder: Path) -> None:
+    """Try each write with no free space, then with slightly more, until it succeeds."""
     mount_tmpfs(folder, 3_000)
-    with opened(folder / "memory.db") as memory:
+    with open_store(folder / "memory.db") as memory:
         for name, write in EVERY_WRITE.items():
             failures = 0
             alice = memory.owner(f"alice who does {name}")
@@ -129,13 +131,13 @@ def _writes_all_or_nothing_with_little_room(folder: Path) -> None:
             alice.remember("Plays the cello", key="hobby")
             for room in (*range(0, 64, 8), *range(64, 256, 32)):
                 before = list(alice.export()), alice.stats()
-                # An empty log: what is free is all the room that there is.
+                # Empty the write-ahead log: only the free space of the disk is left.
                 memory._app.store.compact()
                 try:
                     with filled(folder, but_for_kilobytes=room):
                         write(alice)
                 except StoreUnavailable as error:
-                    check(error, "boat", "bees", "Rome", "Line", "choir", "NASA")
+                    check_error(error, "boat", "bees", "Rome", "Line", "choir", "NASA")
                     failures += 1
                     assert (list(alice.export()), alice.stats()) == before
                     assert alice.recall("cello", touch=False).memories
@@ -147,52 +149,52 @@ def _writes_all_or_nothing_with_little_room(folder: Path) -> None:
         assert memory.verify().findings == ()
 
 
-def _opens_on_a_full_disk(folder: Path) -> None:
+def _open_on_full_disk(folder: Path) -> None:
     mount_tmpfs(folder, 2_000)
     store, keys = folder / "memory.db", folder / "keys"
-    with opened(store, keys) as memory:
+    with open_store(store, keys) as memory:
         memory.remember(text(1), owner="alice")
-    with filled(folder), opened(store, keys) as memory, opened(store, keys) as second:
-        assert told(memory) == told(second) == {text(1)}
-        assert memory.recall(text(1), owner="alice").memories  # its use is not counted
+    with filled(folder), open_store(store, keys) as memory, open_store(store, keys) as second:
+        assert list_contents(memory) == list_contents(second) == {text(1)}
+        assert memory.recall(text(1), owner="alice").memories  # the access is not counted
         assert memory.verify().findings == ()
         with pytest.raises(StoreUnavailable) as refused:
             memory.remember(text(2), owner="alice")
-        check(refused.value, text(2))
-        assert told(memory) == {text(1)}
+        check_error(refused.value, text(2))
+        assert list_contents(memory) == {text(1)}
         (folder / "filler").write_bytes(b"")
         memory.remember(text(2), owner="alice")
-        assert told(memory) == told(second) == {text(1), text(2)}
+        assert list_contents(memory) == list_contents(second) == {text(1), text(2)}
         second.remember(text(3), owner="alice")
-        assert told(memory) == {text(1), text(2), text(3)}
-    with opened(store, keys) as memory:
-        assert told(memory) == {text(1), text(2), text(3)}
+        assert list_contents(memory) == {text(1), text(2), text(3)}
+    with open_store(store, keys) as memory:
+        assert list_contents(memory) == {text(1), text(2), text(3)}
         assert memory.verify().findings == ()
 
 
-def _begins_on_a_full_disk(folder: Path) -> None:
+def _create_store_on_full_disk(folder: Path) -> None:
     mount_tmpfs(folder, 2_000)
     store, keys = folder / "memory.db", folder / "keys"
     for room in (0, 4, 8, 16, 32, 48, 64, 96, 128):
         with filled(folder, but_for_kilobytes=room):
             try:
-                opened(store, keys).close()
+                open_store(store, keys).close()
             except StoreUnavailable as error:
-                check(error)
+                check_error(error)
             else:
                 break
     assert room > 16
-    with opened(store, keys) as memory:
+    with open_store(store, keys) as memory:
         memory.remember(text(1), owner="alice")
-        assert told(memory) == {text(1)}
+        assert list_contents(memory) == {text(1)}
         assert memory.verify().findings == ()
 
 
-def _loses_no_key(folder: Path) -> None:
+def _preserve_keys(folder: Path) -> None:
     keys = folder / "keys"
     keys.mkdir()
     mount_tmpfs(keys, 1_000)
-    with opened(folder / "memory.db", keys) as memory:
+    with open_store(folder / "memory.db", keys) as memory:
         for owner in ("alice", "bob"):
             memory.remember(text(1), owner=owner)
         with filled(keys):
@@ -201,17 +203,17 @@ def _loses_no_key(folder: Path) -> None:
                 lambda: memory.rotate_key("alice"),
                 lambda: ring_in(keys).rotate(),
                 lambda: back_up_keys(ring_in(keys), keys / "backup.json", None),
-                lambda: opened(folder / "another.db", keys),
+                lambda: open_store(folder / "another.db", keys),
             ):
                 with pytest.raises(StoreUnavailable) as refused:
                     write()
-                check(refused.value, text(2))
+                check_error(refused.value, text(2))
             assert memory.owners() == ["alice", "bob"]
             memory.remember(text(3), owner="alice")
         assert sorted(each.name for each in keys.iterdir()) == ["key", "key.ring"]
-    with opened(folder / "memory.db", keys) as memory:
-        assert told(memory) == {text(1), text(3)}
-        assert told(memory, "bob") == {text(1)}
+    with open_store(folder / "memory.db", keys) as memory:
+        assert list_contents(memory) == {text(1), text(3)}
+        assert list_contents(memory, "bob") == {text(1)}
         memory.remember(text(2), owner="carol")
         memory.rotate_key("alice")
         ring_in(keys).rotate()
@@ -220,8 +222,8 @@ def _loses_no_key(folder: Path) -> None:
             restore_keys(
                 keys / "backup.json", None, ring_in(keys / "2"), KeyFile(keys / "2" / "key")
             )
-    with opened(folder / "memory.db", keys) as memory:
-        assert [told(memory, owner) for owner in memory.owners()] == [
+    with open_store(folder / "memory.db", keys) as memory:
+        assert [list_contents(memory, owner) for owner in memory.owners()] == [
             {text(1), text(3)},
             {text(1)},
             {text(2)},
@@ -229,12 +231,12 @@ def _loses_no_key(folder: Path) -> None:
         assert memory.verify().findings == ()
 
 
-def _backs_up_whole_or_not_at_all(folder: Path) -> None:
+def _back_up_completely_or_not_at_all(folder: Path) -> None:
     disk = folder / "disk"
     disk.mkdir()
     mount_tmpfs(disk, 2_000)
     target = disk / "backup.db"
-    with opened(folder / "memory.db") as memory:
+    with open_store(folder / "memory.db") as memory:
         memory.remember(text(1), owner="alice")
         memory.backup(target)
         memory.remember(text(2), owner="alice")
@@ -249,22 +251,22 @@ def _backs_up_whole_or_not_at_all(folder: Path) -> None:
         Memolith.restore_backup(target, disk / "back.db", cipher=PlainCipher())
     assert sorted(each.name for each in disk.iterdir()) == ["backup.db"]
     Memolith.restore_backup(target, disk / "back.db", cipher=PlainCipher())
-    with opened(disk / "back.db") as memory:
-        assert told(memory) == {text(1), text(2)}
+    with open_store(disk / "back.db") as memory:
+        assert list_contents(memory) == {text(1), text(2)}
 
 
 class _WithoutModel(DefaultEngineFactory):
     def engine(self, loaded: LoadedSettings, **_: object) -> Memolith:
-        return opened(Path(loaded.settings.store))
+        return open_store(Path(loaded.settings.store))
 
 
-def _imports_in_whole_batches(folder: Path) -> None:
+def _import_in_complete_batches(folder: Path) -> None:
     disk = folder / "disk"
     disk.mkdir()
     mount_tmpfs(disk, 2_500)
     store, lines = disk / "memory.db", folder / "lines.jsonl"
-    said = [{"content": text(n), "session": f"s{n // 10}", "id": f"m{n}"} for n in range(400)]
-    lines.write_text("\n".join(map(json.dumps, said)))
+    messages = [{"content": text(n), "session": f"s{n // 10}", "id": f"m{n}"} for n in range(400)]
+    lines.write_text("\n".join(map(json.dumps, messages)))
 
     def run() -> Result:
         command = ["import", "jsonl", str(lines), "--owner", "alice", "--store", str(store)]
@@ -275,7 +277,7 @@ def _imports_in_whole_batches(folder: Path) -> None:
     *_, kept, last = stopped.stderr.splitlines()
     assert last == f"memolith: {FULL}{store}"
     taken = int(re.findall(r"stopped after (\d+) messages", kept)[0])
-    with opened(store) as memory:
+    with open_store(store) as memory:
         alice = memory.owner("alice")
         there = [
             each.content for session in alice.sessions() for each in alice.messages(session.id)
@@ -284,23 +286,23 @@ def _imports_in_whole_batches(folder: Path) -> None:
         assert memory.verify().findings == ()
     resize(disk, 16_000)
     assert run().exit_code == 0
-    with opened(store) as memory:
-        assert memory.stats(owner="alice").messages == len(said)
+    with open_store(store) as memory:
+        assert memory.stats(owner="alice").messages == len(messages)
         assert memory.verify().findings == ()
 
 
 @pytest.mark.parametrize(
     "body",
     [
-        _writes_until_the_disk_is_full,
-        _writes_all_or_nothing_with_little_room,
-        _opens_on_a_full_disk,
-        _begins_on_a_full_disk,
-        _loses_no_key,
-        _backs_up_whole_or_not_at_all,
-        _imports_in_whole_batches,
+        _write_until_disk_is_full,
+        _write_all_or_nothing_with_little_room,
+        _open_on_full_disk,
+        _create_store_on_full_disk,
+        _preserve_keys,
+        _back_up_completely_or_not_at_all,
+        _import_in_complete_batches,
     ],
     ids=lambda body: body.__name__.strip("_"),
 )
-def test_who_meets_a_full_disk(tmp_path: Path, body: Callable[[Path], None]) -> None:
+def test_full_disk_leaves_data_intact(tmp_path: Path, body: Callable[[Path], None]) -> None:
     run_apart(body, tmp_path)

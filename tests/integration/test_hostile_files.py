@@ -24,12 +24,12 @@ pytestmark = pytest.mark.sqlite
 
 
 def conversation(**changes: object) -> dict[str, object]:
-    said = {
+    message = {
         "id": "m1",
         "author": {"role": "user"},
         "content": {"content_type": "text", "parts": ["I live in Oslo"]},
     }
-    nodes = {"a": {"message": said, "parent": None}}
+    nodes = {"a": {"message": message, "parent": None}}
     return {"conversation_id": "c1", "mapping": nodes, "current_node": "a"} | changes
 
 
@@ -41,16 +41,16 @@ def read(data: bytes) -> list[str]:
     return contents
 
 
-def test_a_number_of_thousands_of_digits_is_a_clear_error() -> None:
+def test_number_with_thousands_of_digits_raises_clear_error() -> None:
     with pytest.raises(InvalidInput, match="export:1: contains a number with too many digits"):
         read(b"[" + b"9" * 5_000 + b"]")
 
 
-def test_a_conversation_whose_current_message_is_missing_is_still_read() -> None:
+def test_conversation_without_its_current_message_is_read() -> None:
     assert read(json.dumps([conversation(current_node="gone")]).encode()) == ["I live in Oslo"]
 
 
-def test_a_small_archive_of_one_huge_text_is_a_clear_error() -> None:
+def test_zip_bomb_raises_clear_error() -> None:
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("conversations.json", b'["' + b"a" * 30_000_000 + b'"]')
@@ -59,7 +59,7 @@ def test_a_small_archive_of_one_huge_text_is_a_clear_error() -> None:
         read(packed.getvalue())
 
 
-def test_an_archive_damaged_anywhere_is_a_clear_error() -> None:
+def test_archive_damaged_anywhere_raises_clear_error() -> None:
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("conversations.json", json.dumps([conversation()]))
@@ -77,7 +77,7 @@ def test_an_archive_damaged_anywhere_is_a_clear_error() -> None:
 
 
 @pytest.mark.parametrize("name", ["session_01", "session_١", "session_" + "9" * 5_000])
-def test_what_is_named_almost_like_a_session_is_none(tmp_path: Path, name: str) -> None:
+def test_invalid_session_name_is_ignored(tmp_path: Path, name: str) -> None:
     file = tmp_path / "locomo.json"
     turns = [{"speaker": "Ann", "dia_id": "D1:1", "text": "Hello"}]
     sample = {"sample_id": "s", "conversation": {name: turns}, "qa": []}
@@ -86,9 +86,7 @@ def test_what_is_named_almost_like_a_session_is_none(tmp_path: Path, name: str) 
 
 
 @pytest.mark.parametrize("value", ["[" * 50_000, "9" * 5_000])
-def test_a_configuration_that_python_cannot_parse_is_a_clear_error(
-    tmp_path: Path, value: str
-) -> None:
+def test_unparsable_configuration_raises_clear_error(tmp_path: Path, value: str) -> None:
     file = tmp_path / "memolith.toml"
     file.write_text(f"[memory]\nstore = {value}\n")
     with pytest.raises(InvalidConfiguration):
@@ -96,7 +94,7 @@ def test_a_configuration_that_python_cannot_parse_is_a_clear_error(
 
 
 @check_each("path", ["a\0b", "\udcff.db", "~nobody-of-that-name/x.db", b"x.db", 5])
-def test_a_path_that_is_none_is_a_clear_error(path: object) -> None:
+def test_invalid_path_raises_clear_error(path: object) -> None:
     with pytest.raises(InvalidConfiguration, match="store"):
         Memolith.open(path, embedder=HashingEmbedder(), tokens=WordCounter())  # type: ignore[arg-type]
     with pytest.raises(InvalidConfiguration, match="store"):
@@ -109,7 +107,7 @@ class Ragged(HashingEmbedder):
         return [[1.0] * size for size in range(1, 3)]  # type: ignore[return-value]
 
 
-def test_what_is_no_list_of_vectors_is_the_embedders_failure(tmp_path: Path) -> None:
+def test_invalid_vector_list_raises_service_failure(tmp_path: Path) -> None:
     with Memolith.open(tmp_path / "m.db", embedder=Ragged(), tokens=WordCounter()) as memory:
         with pytest.raises(ServiceFailed, match="no list of vectors"):
             memory.remember("I live in Oslo", owner="alice")
@@ -117,26 +115,26 @@ def test_what_is_no_list_of_vectors_is_the_embedders_failure(tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
-def test_closed_streams_are_no_error(tmp_path: Path, closed: str) -> None:
+def test_closed_standard_streams_are_accepted(tmp_path: Path, closed: str) -> None:
     program = "from memolith.cli.main import main; main()"
     command = f'"{sys.executable}" -c "{program}" --store "{tmp_path}/m.db" stats {closed}'
     Memolith.open(tmp_path / "m.db", embedder=HashingEmbedder()).close()
     assert subprocess.run(["/bin/sh", "-c", command], check=False).returncode == 0
 
 
-def test_an_interrupt_is_told_of_though_a_write_was_left_open(tmp_path: Path) -> None:
+def test_interrupt_is_raised_during_unfinished_write(tmp_path: Path) -> None:
     config = load(env={}, overrides={"busy_timeout_s": 0.1})
-    opened = Memolith.open(tmp_path / "m.db", embedder=HashingEmbedder(), config=config)
-    store = opened._app.store
+    memory = Memolith.open(tmp_path / "m.db", embedder=HashingEmbedder(), config=config)
+    store = memory._app.store
     assert isinstance(store, SqliteStore)
     assert store._connections._writer_semaphore.acquire(0)
-    with pytest.raises(KeyboardInterrupt), opened:
+    with pytest.raises(KeyboardInterrupt), memory:
         raise KeyboardInterrupt
     store._connections._writer_semaphore.release()
-    opened.close()
+    memory.close()
 
 
-def test_an_embedder_that_gives_no_finite_vector_is_refused_and_nothing_stored(
+def test_vector_with_nan_is_rejected_and_nothing_stored(
     tmp_path: Path,
 ) -> None:
     with Memolith.open(
@@ -149,7 +147,7 @@ def test_an_embedder_that_gives_no_finite_vector_is_refused_and_nothing_stored(
         assert memory.owners() == []
 
 
-def test_what_an_embedder_raises_passes_through_and_nothing_is_stored(tmp_path: Path) -> None:
+def test_embedder_exception_propagates_and_nothing_is_stored(tmp_path: Path) -> None:
     def broken(texts: list[str]) -> list[list[float]]:
         raise TimeoutError(len(texts))
 
@@ -159,6 +157,6 @@ def test_what_an_embedder_raises_passes_through_and_nothing_is_stored(tmp_path: 
         assert memory.owners() == []
 
 
-def test_an_empty_path_is_refused() -> None:
+def test_empty_path_is_rejected() -> None:
     with pytest.raises(InvalidConfiguration, match="empty"):
         Memolith.open("")

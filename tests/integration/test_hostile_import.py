@@ -39,9 +39,7 @@ TOO_EARLY = datetime.min.replace(tzinfo=timezone(timedelta(hours=14)))
         {"session_id": ""},
     ],
 )
-def test_a_message_that_could_not_be_read_again_is_refused(
-    memory: Memolith, changes: dict[str, Any]
-) -> None:
+def test_import_rejects_unreadable_message(memory: Memolith, changes: dict[str, Any]) -> None:
     alice = memory.owner(repr(changes))
     good = replace(GOOD, id=ID[:-1] + "2", content="I like tea")
     with pytest.raises(InvalidInput, match=r"^records\[1\]"):
@@ -51,12 +49,12 @@ def test_a_message_that_could_not_be_read_again_is_refused(
 
 
 @check_each("records", [None, 5, [5], [None], "text"])
-def test_what_is_no_record_is_refused(alice: OwnerMemory, records: Any) -> None:
+def test_import_rejects_invalid_records(alice: OwnerMemory, records: Any) -> None:
     with pytest.raises(InvalidInput, match="records"):
         alice.import_(records)
 
 
-def test_the_end_of_a_session_must_be_readable_too(alice: OwnerMemory) -> None:
+def test_import_rejects_session_end_out_of_range(alice: OwnerMemory) -> None:
     with pytest.raises(InvalidInput, match="at: is out of range"):
         alice.import_([GOOD, SessionEnd("s", TOO_LATE)])
 
@@ -77,7 +75,7 @@ def test_the_end_of_a_session_must_be_readable_too(alice: OwnerMemory) -> None:
         {"content": ""},
     ],
 )
-def test_a_memory_that_would_harm_ranking_or_reading_is_refused(
+def test_import_rejects_memory_with_harmful_values(
     alice: OwnerMemory, changes: dict[str, Any]
 ) -> None:
     alice.remember("I prefer metric units")
@@ -104,14 +102,14 @@ def test_a_memory_that_would_harm_ranking_or_reading_is_refused(
         lambda alice: alice.update(ID, expires_in=10**5_000),
     ],
 )
-def test_an_argument_of_another_type_is_a_clear_error(
+def test_argument_of_wrong_type_raises_clear_error(
     alice: OwnerMemory, call: Callable[[Any], object]
 ) -> None:
     with pytest.raises(InvalidInput):
         call(alice)
 
 
-def test_numbers_over_what_a_store_holds_are_cut(alice: OwnerMemory) -> None:
+def test_numbers_beyond_store_range_are_clamped(alice: OwnerMemory) -> None:
     alice.learn("I live in Oslo")
     assert len(alice.messages(limit=10**30)) == 1
     assert alice.messages(after=10**30) == ()

@@ -1,4 +1,4 @@
-"""An owner's index is read in parts; where they end makes no difference."""
+"""An owner's index is read in batches; the batch size does not change results."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ NOW = datetime(2026, 3, 1, tzinfo=UTC)
 QUESTIONS = ("Who likes tea?", "What is number 7?", "yesterday", "Where is the bicycle?")
 
 
-def opened(path: Path) -> Memolith:
+def open_store(path: Path) -> Memolith:
     return Memolith.open(
         path, embedder=HashingEmbedder(), tokens=WordCounter(), clock=SettableClock(NOW)
     )
 
 
 def fill(memory: Memolith) -> None:
-    """Leave memories and messages in turns, long ones among them, some changed and some gone."""
+    """Store alternating memories and messages, some long, some updated and some forgotten."""
     alice = memory.owner("alice")
     for number in range(20):
-        said = f"The bicycle number {number} is at the station. " * (1 + 40 * (number % 7 == 0))
+        text = f"The bicycle number {number} is at the station. " * (1 + 40 * (number % 7 == 0))
         kept = alice.remember(f"Likes tea of kind {number}", tags=[f"t{number % 3}"])
         at = NOW - timedelta(days=number)
         alice.log(
-            [Message("Ines", said, at=at), Message("Tom", "Who?", at=at)], session=f"s{number % 4}"
+            [Message("Ines", text, at=at), Message("Tom", "Who?", at=at)], session=f"s{number % 4}"
         )
         if number % 5 == 0:
             alice.forget(kept.id)
@@ -46,16 +46,16 @@ def answers(memory: Memolith) -> list[object]:
     ]
 
 
-@pytest.mark.parametrize("at_once", [1, 7, 64])
-def test_where_the_parts_end_makes_no_difference(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, at_once: int
+@pytest.mark.parametrize("batch_size", [1, 7, 64])
+def test_batch_size_does_not_change_recall(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, batch_size: int
 ) -> None:
-    with opened(tmp_path / "memory.db") as memory:
+    with open_store(tmp_path / "memory.db") as memory:
         fill(memory)
-    with opened(tmp_path / "memory.db") as memory:
+    with open_store(tmp_path / "memory.db") as memory:
         expected = answers(memory)
-    monkeypatch.setattr(index, "_ITEMS_PER_READ", at_once)
-    with opened(tmp_path / "memory.db") as memory:
+    monkeypatch.setattr(index, "_ITEMS_PER_READ", batch_size)
+    with open_store(tmp_path / "memory.db") as memory:
         assert answers(memory) == expected
         new = memory.owner("alice").remember("Likes cocoa")
         assert memory.owner("alice").recall("cocoa").memories[0].id == new.id

@@ -1,13 +1,12 @@
-"""Nobody reads, changes or finds out what is another owner's, by any door.
+"""No API method reads, changes or reveals anything of another owner.
 
-The measure is a second store in which the other owner never was: every call must give there what
-it gives here, to the letter, errors included. And what the other owner has, down to the rows of
-the file, must be the same afterwards.
+Each call runs in two stores, and only the first contains the other owner. Results and errors must
+be identical in both. The rows of the other owner must not change.
 
-Nor may the work of a call depend on another owner. Two measures are compared: the statements that
-run with the rows that each scans and sorts (in PostgreSQL the rows that each returns), and the
-number of embedded texts. As all keys begin with the owner, no statement scans another's rows. Not
-covered: waiting for a lock or for memory, and the process's cache of word stems.
+The work of a call must not depend on another owner either. Two measures are compared: the executed
+statements with the rows that each scans and sorts (in PostgreSQL, returns), and the number of
+embedded texts. All keys begin with the owner, so no statement scans another owner's rows. Not
+covered: waiting for locks or memory, and the process-wide cache of word stems.
 """
 
 from __future__ import annotations
@@ -76,59 +75,59 @@ ROWS = (
 
 
 @dataclass(slots=True)
-class Work:
-    """The statements and embeddings of a store, in order, while it is watched."""
+class WorkRecorder:
+    """Records the statements and embeddings of a store, in order."""
 
     folder: Path
     done: list[object] = field(default_factory=list)
-    is_watched: bool = False
+    is_recording: bool = False
     hashing: HashingEmbedder = field(default_factory=lambda: HashingEmbedder(64))
 
-    def watch(self, connection: apsw.Connection) -> None:
+    def attach(self, connection: apsw.Connection) -> None:
         if Path(connection.filename).is_relative_to(self.folder):
-            connection.trace_v2(apsw.SQLITE_TRACE_PROFILE, self._note_statement)
+            connection.trace_v2(apsw.SQLITE_TRACE_PROFILE, self._record_statement)
 
     def embed(self, texts: list[str]) -> NDArray[np.float32]:
-        if self.is_watched:
+        if self.is_recording:
             self.done.append(("embedded", len(texts)))
         return self.hashing.embed(texts, role="document")
 
     @contextmanager
-    def watched(self) -> Iterator[list[object]]:
-        self.done, self.is_watched = [], True
+    def recording(self) -> Iterator[list[object]]:
+        self.done, self.is_recording = [], True
         try:
             yield self.done
         finally:
-            self.is_watched = False
+            self.is_recording = False
 
-    def note(self, statement: str, rows: int) -> None:
-        """Note a statement and how many rows it gave, if it is the call's."""
-        if self.is_watched and current_thread() is main_thread():
+    def record(self, statement: str, rows: int) -> None:
+        """Record a statement and its number of rows, if the call under test runs it."""
+        if self.is_recording and current_thread() is main_thread():
             self.done.append((statement, rows))
 
-    def _note_statement(self, event: dict[str, object]) -> None:
+    def _record_statement(self, event: dict[str, object]) -> None:
         status = event["stmt_status"]
-        is_of_the_call = self.is_watched and current_thread() is main_thread()
+        is_of_the_call = self.is_recording and current_thread() is main_thread()
         if is_of_the_call and isinstance(status, dict):
             self.done.append((event["sql"], *(status[name] for name in ROWS)))
 
 
-class Noted(Connection):
-    """A connection to PostgreSQL whose statements are noted."""
+class RecordingConnection(Connection):
+    """A PostgreSQL connection that records its statements."""
 
     __slots__ = ()
-    works: ClassVar[list[Work]] = []
+    works: ClassVar[list[WorkRecorder]] = []
 
     def _execute(self, statement: str, values: Sequence[Any]) -> Any:
         cursor = super()._execute(statement, values)
         for work in self.works:
-            work.note(statement, cursor.rowcount)
+            work.record(statement, cursor.rowcount)
         return cursor
 
     def run_many(self, statement: str, rows: Iterable[Sequence[Any]]) -> None:
         given = list(rows)
         for work in self.works:
-            work.note(statement, len(given))
+            work.record(statement, len(given))
         super().run_many(statement, given)
 
 
@@ -137,20 +136,20 @@ class World:
     """A store in a folder, or a schema, of its own."""
 
     memory: Memolith
-    work: Work
+    work: WorkRecorder
     schema: str | None = None
 
     def answer(
-        self, door: str, call: Call, owner: str, known: frozenset[str]
+        self, api_method: str, call: Call, owner: str, known: frozenset[str]
     ) -> tuple[str, list[object]]:
-        """Return what a call gives, and the work that it was."""
-        with self.work.watched() as done:
-            given = outcome(lambda: call(self.memory, door, owner), known)
-        self.memory.flush()  # what waits would be written at another time than in another world
+        """Return the result of a call, and its work."""
+        with self.work.recording() as done:
+            given = outcome(lambda: call(self.memory, api_method, owner), known)
+        self.memory.flush()  # pending writes would run at different times in the two worlds
         return given, done
 
     def rows(self, owner: str) -> object:
-        """Return all that the store has of an owner, as it stands there."""
+        """Return all rows of an owner, as stored."""
         store = self.memory._app.store
         if isinstance(store, InMemoryStore):
             return repr(store._states.get(owner))
@@ -170,7 +169,7 @@ class World:
 
 @dataclass(frozen=True, slots=True)
 class Worlds:
-    """Two stores with the same in them, but that Alice is only in the first."""
+    """Two stores with equal content, except that only the first contains Alice."""
 
     with_alice: World
     without: World
@@ -178,28 +177,29 @@ class Worlds:
     own: Things
     known: frozenset[str]
 
-    def answers(self, door: str, call: Call, owner: str) -> list[tuple[str, list[object]]]:
-        """Return what a call gives, and is of work, where Alice is and where she never was."""
+    def answers(self, api_method: str, call: Call, owner: str) -> list[tuple[str, list[object]]]:
+        """Return the results and the work of a call, with Alice and without her."""
         return [
-            world.answer(door, call, owner, self.known) for world in (self.with_alice, self.without)
+            world.answer(api_method, call, owner, self.known)
+            for world in (self.with_alice, self.without)
         ]
 
-    def arrive(self, owner: str) -> None:
-        """Give an owner the same things, with the same ids, in both."""
+    def import_own_data(self, owner: str) -> None:
+        """Give an owner the same records, with the same ids, in both stores."""
         for world in (self.with_alice, self.without):
             world.memory.import_(self.own.records, owner=owner)
             world.memory.set_base_memory("Lives by the sea.", owner=owner)
 
 
-def opened(kind: str, folder: Path, day: int = 2) -> World:
-    work = Work(folder)
+def open_world(kind: str, folder: Path, day: int = 2) -> World:
+    work = WorkRecorder(folder)
     schema = own(folder.name) if kind.endswith("postgres") else None
     url: str | Path = ":memory:" if kind == "inmemory" else folder / "memory.db"
     if schema:
         dropped(on_server(), schema)
-        Noted.works.append(work)
+        RecordingConnection.works.append(work)
         url = on_server()
-    apsw.connection_hooks.append(work.watch)
+    apsw.connection_hooks.append(work.attach)
     memory = Memolith.open(
         url,
         embedder=work.embed,
@@ -208,7 +208,7 @@ def opened(kind: str, folder: Path, day: int = 2) -> World:
         cipher=ciphers(folder / "keys") if kind.startswith("encrypted") else PlainCipher(),
         config=load(env={}, overrides={"postgres.schema": schema} if schema else {}),
     )
-    for use_case in vars(Services):  # that one was called before is no work of the next call
+    for use_case in vars(Services):  # creating a use case must not count as work of a call
         getattr(memory._app.services, use_case)
     return World(memory, work, schema)
 
@@ -222,27 +222,28 @@ def worlds(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Worlds]:
     patch = pytest.MonkeyPatch()
-    patch.setattr(connections, "Connection", Noted)
+    patch.setattr(connections, "Connection", RecordingConnection)
     name = request.param.replace(" ", "_")
-    first, second = (opened(request.param, tmp_path_factory.mktemp(name)) for _ in range(2))
-    # A day before: what comes of it is older than all that is made in the two.
-    third = opened("inmemory", tmp_path_factory.mktemp("third"), day=1)
+    first, second = (open_world(request.param, tmp_path_factory.mktemp(name)) for _ in range(2))
+    # A day earlier: its records are older than all records of the two stores.
+    third = open_world("inmemory", tmp_path_factory.mktemp("third"), day=1)
     own = furnish(third.memory.owner("bob"), OWN_WORD)
     with first.memory, second.memory, third.memory:
         alice = furnish(first.memory.owner("alice"), WORD)
         worlds = Worlds(first, second, alice, own, ids_of(alice, own))
-        worlds.arrive("who comes first")  # and has the model found out and the file opened
+        # The first owner creates the file and determines the embedding model.
+        worlds.import_own_data("who comes first")
         for world in (first, second):
-            with world.work.watched() as done:
+            with world.work.recording() as done:
                 world.memory.recall("something", owner="who comes first")
             assert len(done) > 1 or request.param == "inmemory"
         yield worlds
     apsw.connection_hooks.clear()
-    Noted.works.clear()
+    RecordingConnection.works.clear()
     patch.undo()
 
 
-def test_every_method_is_in_the_table_of_doors_or_of_the_operators() -> None:
+def test_every_method_is_listed_as_owner_or_operator_method() -> None:
     methods = {
         name: method
         for name, method in inspect.getmembers(Memolith, callable)
@@ -255,27 +256,27 @@ def test_every_method_is_in_the_table_of_doors_or_of_the_operators() -> None:
         assert names_owner == (name in DOORS or name == "create_api_key"), name
 
 
-WHOLE = {"erase"}
-"""What looks through the list of all owners: it is for who runs the store."""
+SCANNING_METHODS = {"erase"}
+"""Methods that scan the list of all owners."""
 
 
-@pytest.mark.parametrize("door", sorted(DOORS))
-def test_another_owners_names_are_as_if_nobody_had_them(worlds: Worlds, door: str) -> None:
-    bob = f"bob at {door}"
-    worlds.arrive(bob)
+@pytest.mark.parametrize("api_method", sorted(DOORS))
+def test_names_of_another_owner_behave_like_unknown_names(worlds: Worlds, api_method: str) -> None:
+    bob = f"bob at {api_method}"
+    worlds.import_own_data(bob)
     before = worlds.with_alice.rows("alice")
-    calls = list(DOORS[door](worlds.own, worlds.alice))
+    calls = list(DOORS[api_method](worlds.own, worlds.alice))
     assert calls
     for call in calls:
-        (here, done), (there, same) = worlds.answers(door, call, bob)
+        (here, done), (there, same) = worlds.answers(api_method, call, bob)
         assert here == there, call
-        assert done == same or door in WHOLE, call
-        if door in READING and WORD not in repr(call):
+        assert done == same or api_method in SCANNING_METHODS, call
+        if api_method in READING and WORD not in repr(call):
             assert WORD not in here, call
     assert worlds.with_alice.rows("alice") == before
 
 
-def _wait_and_fail(store: Store, owner: str, ids: Sequence[str]) -> None:
+def _add_pending_work(store: Store, owner: str, ids: Sequence[str]) -> None:
     with store.write(owner) as tx:
         tx.mark_pending(ids)
         tx.schedule_retry(ids[:1], retry_at=None)
@@ -287,14 +288,14 @@ def _wait_and_fail(store: Store, owner: str, ids: Sequence[str]) -> None:
     store.usage.add(owner, "extract", ModelUsage(1, 2, 3), at=NOW)
 
 
-def _work_of(store: Store, owner: str, ids: Sequence[str]) -> object:
-    """Do all that can be done with work that waits; return what it gives, but for random tokens."""
+def _run_pending_work(store: Store, owner: str, ids: Sequence[str]) -> object:
+    """Do everything possible with pending work; return the results without random tokens."""
     with store.write(owner) as tx:
         tx.mark_learned(ids[::2], NOW)
         tx.schedule_retry(ids, retry_at=NOW)
         tx.mark_summarised(ids[1::2], NOW)
         tx.add_mark(ids, waiting.ProcessingFlag.INCORPORATED)
-        held = [tx.holds_lease(WorkLease(owner, work, b"")) for work in waiting.WorkKind]
+        leases_held = [tx.holds_lease(WorkLease(owner, work, b"")) for work in waiting.WorkKind]
     claims = [store.leases.acquire(owner, work, now=NOW, lease_s=1) for work in waiting.WorkKind]
     for claim in filter(None, claims):
         store.leases.renew(claim, now=NOW, lease_s=2)
@@ -315,23 +316,23 @@ def _work_of(store: Store, owner: str, ids: Sequence[str]) -> object:
         )
     store.leases.retry(owner)
     store.usage.add(owner, "extract", ModelUsage(1), at=NOW)
-    return held, [bool(claim) for claim in claims], found, store.usage.get_usage(owner, NOW)
+    return leases_held, [bool(claim) for claim in claims], found, store.usage.get_usage(owner, NOW)
 
 
-def test_the_work_that_waits_for_one_owner_is_nobody_elses(worlds: Worlds) -> None:
+def test_pending_work_of_one_owner_does_not_affect_others(worlds: Worlds) -> None:
     here, there = (world.memory._app.store for world in (worlds.with_alice, worlds.without))
-    _wait_and_fail(here, "alice", worlds.alice.messages)
+    _add_pending_work(here, "alice", worlds.alice.messages)
     before = worlds.with_alice.rows("alice")
     for bob in ("bob at work", "bob at other work"):
-        worlds.arrive(bob)
+        worlds.import_own_data(bob)
         if bob == "bob at other work":
             for store in (here, there):
-                _wait_and_fail(store, bob, worlds.own.messages)
+                _add_pending_work(store, bob, worlds.own.messages)
         ids = [*worlds.own.messages, *worlds.alice.messages, *worlds.alice.memories]
         given = []
         for world in (worlds.with_alice, worlds.without):
-            with world.work.watched() as done:
-                answer = _work_of(world.memory._app.store, bob, ids)
+            with world.work.recording() as done:
+                answer = _run_pending_work(world.memory._app.store, bob, ids)
             given.append((answer, done))
         assert given[0] == given[1]
     assert worlds.with_alice.rows("alice") == before
@@ -353,21 +354,21 @@ LOOKALIKES = (
 )
 
 
-@pytest.mark.parametrize("door", sorted(set(DOORS) - {"import_"}))
-def test_an_owner_with_a_name_like_another_is_another(worlds: Worlds, door: str) -> None:
+@pytest.mark.parametrize("api_method", sorted(set(DOORS) - {"import_"}))
+def test_similar_owner_names_are_different_owners(worlds: Worlds, api_method: str) -> None:
     before = worlds.with_alice.rows("alice")
-    # A few calls of each: what they name is the subject of the test before.
-    calls = list(DOORS[door](worlds.own, worlds.alice))[::60]
+    # A few calls of each: the test above covers all arguments.
+    calls = list(DOORS[api_method](worlds.own, worlds.alice))[::60]
     for owner, call in product(LOOKALIKES, calls):
-        (here, done), (there, same) = worlds.answers(door, call, owner)
+        (here, done), (there, same) = worlds.answers(api_method, call, owner)
         assert here == there, (owner, call)
-        assert done == same or door in WHOLE, (owner, call)
+        assert done == same or api_method in SCANNING_METHODS, (owner, call)
     assert worlds.with_alice.rows("alice") == before
     assert "alice" in worlds.with_alice.memory.owners()
 
 
-def test_who_has_records_of_the_same_ids_does_what_he_wants_with_his_own(worlds: Worlds) -> None:
-    worlds.arrive("twin")
+def test_owner_with_same_record_ids_changes_only_own_records(worlds: Worlds) -> None:
+    worlds.import_own_data("twin")
     memory, twin = worlds.with_alice.memory, worlds.with_alice.memory.owner("twin")
     before = worlds.with_alice.rows("alice")
     assert twin.import_(worlds.alice.records).memories > 5
@@ -389,38 +390,41 @@ def test_who_has_records_of_the_same_ids_does_what_he_wants_with_his_own(worlds:
     assert worlds.with_alice.rows("alice") == before
 
 
-SILENT = {"profile", "equivalent_kind", "backlog", "summaries", "usage"}
-"""Doors that say nothing of what is stored here."""
+METHODS_WITHOUT_RECORDS = {"profile", "equivalent_kind", "backlog", "summaries", "usage"}
+"""API methods that return nothing of the records stored here."""
 
 
-@pytest.mark.parametrize("door", sorted(READING))
-def test_what_others_hold_changes_no_answer_and_stands_in_none(worlds: Worlds, door: str) -> None:
-    bob, carol = f"bob reading {door}", worlds.with_alice.memory.owner(f"carol at {door}")
-    worlds.arrive(carol.owner_id)
+@pytest.mark.parametrize("api_method", sorted(READING))
+def test_records_of_others_do_not_affect_any_answer(worlds: Worlds, api_method: str) -> None:
+    bob, carol = (
+        f"bob reading {api_method}",
+        worlds.with_alice.memory.owner(f"carol at {api_method}"),
+    )
+    worlds.import_own_data(carol.owner_id)
     for number in range(5):
-        carol.remember(f"{worlds.own.texts[0]} {number} {WORD}", key=f"{door} {number}")
-    worlds.arrive(bob)
+        carol.remember(f"{worlds.own.texts[0]} {number} {WORD}", key=f"{api_method} {number}")
+    worlds.import_own_data(bob)
     differs = False
-    calls = list(DOORS[door](worlds.own, worlds.own))
+    calls = list(DOORS[api_method](worlds.own, worlds.own))
     for call in calls[:: 1 + len(calls) // 30]:
-        (here, done), (there, same) = worlds.answers(door, call, bob)
+        (here, done), (there, same) = worlds.answers(api_method, call, bob)
         assert here == there, call
         assert done == same, call
         assert WORD not in here, call
-        differs = differs or here != worlds.answers(door, call, "who has nothing")[0][0]
-    assert differs or door in SILENT
+        differs = differs or here != worlds.answers(api_method, call, "who has nothing")[0][0]
+    assert differs or api_method in METHODS_WITHOUT_RECORDS
 
 
 @pytest.mark.parametrize("kind", ["encrypted", "plain"])
-def test_a_verify_report_holds_no_content(kind: str, tmp_path: Path) -> None:
-    world = opened(kind, tmp_path)
+def test_verify_report_contains_no_content(kind: str, tmp_path: Path) -> None:
+    world = open_world(kind, tmp_path)
     with world.memory as memory:
         for owner, word in (("alice", WORD), ("bob", OWN_WORD)):
             furnish(memory.owner(owner), word)
     with closing(apsw.Connection(str(tmp_path / "memory.db"))) as file:
         file.execute("UPDATE memories SET content = x'00', tags = x'00' WHERE owner_id = 2")
         file.execute("DELETE FROM terms WHERE owner_id = 2")
-    with opened(kind, tmp_path).memory as memory:
+    with open_world(kind, tmp_path).memory as memory:
         report = memory.verify()
     assert {finding.owner_id for finding in report.findings} == {"bob"}
     shown = repr(report)

@@ -1,4 +1,4 @@
-"""The example sentences of the source systems, asked back with the local embedder."""
+"""Example sentences of the source systems are recalled with the local embedder."""
 
 from __future__ import annotations
 
@@ -103,21 +103,21 @@ CASES = [
 
 @pytest.fixture(scope="module")
 def memory(database: str) -> Iterator[Memolith]:
-    assert database  # it is made anew in each
-    with Memolith.open(":memory:") as opened:
+    assert database  # recreate the fixture for each database
+    with Memolith.open(":memory:") as engine:
         for way in ("remember", "learn"):
             for system, content, _ in CASES:
-                owner = opened.owner(f"{system} {way}")
+                owner = engine.owner(f"{system} {way}")
                 if way == "remember":
                     owner.remember(content)
                 elif not any(message.content == content for message in owner.messages()):
                     owner.learn(content, "Noted.")
-        yield opened
+        yield engine
 
 
 @pytest.mark.parametrize("way", ["remember", "learn"])
 @check_each(("system", "content", "question"), CASES)
-def test_an_example_comes_first(
+def test_example_is_first_result(
     memory: Memolith, system: str, way: str, content: str, question: str
 ) -> None:
     found = memory.recall(question, owner=f"{system} {way}", touch=False).memories
@@ -133,8 +133,8 @@ SECOND = {"What am I building?"}
 def owners(database: str) -> Iterator[dict[str, OwnerMemory]]:
     """The examples of each system, stored in its own profile, with the kinds and keys it has."""
     assert database
-    with Memolith.open(":memory:") as opened:
-        owners = {system: opened.owner(system) for system in SYSTEMS if system != "ours"}
+    with Memolith.open(":memory:") as engine:
+        owners = {system: engine.owner(system) for system in SYSTEMS if system != "ours"}
         for system, owner in owners.items():
             owner.switch_profile(system)
             for number, content in enumerate(SYSTEMS[system]):
@@ -144,7 +144,7 @@ def owners(database: str) -> Iterator[dict[str, OwnerMemory]]:
 
 
 @check_each(("system", "content", "question"), [case for case in CASES if case[0] != "ours"])
-def test_an_example_is_answered_in_its_own_profile(
+def test_example_is_recalled_in_its_own_profile(
     owners: dict[str, OwnerMemory], system: str, content: str, question: str
 ) -> None:
     found = owners[system].recall(question, touch=False).memories

@@ -10,7 +10,7 @@ from memolith.errors import Disabled, InvalidInput
 from memolith.testing.fakes import HashingEmbedder, SettableClock, WordCounter
 
 
-def test_an_exchange_is_kept_word_for_word_and_typed_by_its_cues(alice: OwnerMemory) -> None:
+def test_exchange_is_stored_verbatim_and_classified_by_cues(alice: OwnerMemory) -> None:
     learned = alice.learn(
         "Hi! My name is Alice and I live in Oslo. Nice weather today.", "Hello Alice!"
     )
@@ -22,12 +22,12 @@ def test_an_exchange_is_kept_word_for_word_and_typed_by_its_cues(alice: OwnerMem
     assert learned.memories[0].sources[0].id == learned.messages[0].id
 
 
-def test_german_cues_make_memories_too(alice: OwnerMemory) -> None:
+def test_german_cues_create_memories(alice: OwnerMemory) -> None:
     learned = alice.learn("Ich heiße Jana. Ich mag Kräutertee.", "Freut mich!")
     assert [memory.kind for memory in learned.memories] == ["identity", "preference"]
 
 
-def test_only_the_user_makes_typed_memories(alice: OwnerMemory) -> None:
+def test_only_user_messages_create_memories(alice: OwnerMemory) -> None:
     learned = alice.log(
         [
             Message("assistant", "My name is Hal and I prefer red."),
@@ -40,12 +40,12 @@ def test_only_the_user_makes_typed_memories(alice: OwnerMemory) -> None:
     assert [message.role for message in learned.messages] == ["assistant", "participant", "tool"]
 
 
-def test_a_question_and_a_code_block_make_no_memory(alice: OwnerMemory) -> None:
+def test_questions_and_code_blocks_create_no_memory(alice: OwnerMemory) -> None:
     learned = alice.learn("Do you know if I prefer tea?\n```\n# I prefer spaces\n```", "No.")
     assert learned.memories == ()
 
 
-def test_logging_again_adds_nothing(alice: OwnerMemory) -> None:
+def test_repeated_log_skips_duplicates(alice: OwnerMemory) -> None:
     messages = [Message("Bob", f"Line {number}", external_id=f"D1:{number}") for number in range(5)]
     assert len(alice.log(messages[:3], session="s").messages) == 3
     again = alice.log(messages, session="s")
@@ -55,7 +55,7 @@ def test_logging_again_adds_nothing(alice: OwnerMemory) -> None:
 
 
 @pytest.mark.local
-def test_one_bad_message_means_none_is_stored(alice: OwnerMemory) -> None:
+def test_one_invalid_message_rejects_the_whole_batch(alice: OwnerMemory) -> None:
     with pytest.raises(InvalidInput) as caught:
         alice.log([Message("Bob", "fine"), Message("Bob", " ")], session="s")
     assert caught.value.field == "messages[1].content"
@@ -70,7 +70,7 @@ def test_one_bad_message_means_none_is_stored(alice: OwnerMemory) -> None:
     assert alice.stats().messages == 0
 
 
-def test_a_very_long_message_is_taken_whole_and_found_by_its_middle(alice: OwnerMemory) -> None:
+def test_long_message_is_stored_and_found_by_its_middle(alice: OwnerMemory) -> None:
     filler = "The committee met and went through the usual points of order. " * 8_000
     text = f"{filler}The secret ingredient is marjoram. {filler}"[:999_999]
     alice.learn(text)
@@ -80,7 +80,7 @@ def test_a_very_long_message_is_taken_whole_and_found_by_its_middle(alice: Owner
     assert found.content == text.strip()
 
 
-def test_sessions_say_when_they_were_and_end(alice: OwnerMemory) -> None:
+def test_sessions_have_start_last_and_end_times(alice: OwnerMemory) -> None:
     alice.learn("One", at=datetime(2026, 1, 1, tzinfo=UTC), session="a")
     alice.learn("Two", at=datetime(2026, 1, 3, tzinfo=UTC), session="a")
     alice.learn("Three", session="b")
@@ -91,7 +91,7 @@ def test_sessions_say_when_they_were_and_end(alice: OwnerMemory) -> None:
     assert second.ended_at is None
 
 
-def test_switched_off_memory_refuses_writes_and_still_reads() -> None:
+def test_disabled_memory_rejects_writes_and_allows_reads() -> None:
     config = load(env={}, overrides={"enabled": False})
     with Memolith.open(
         ":memory:", embedder=HashingEmbedder(), tokens=WordCounter(), config=config
@@ -107,7 +107,7 @@ def test_switched_off_memory_refuses_writes_and_still_reads() -> None:
         assert alice.recall("x").memories == ()
 
 
-def test_without_learning_conversations_are_only_logged() -> None:
+def test_disabled_learning_only_logs_conversations() -> None:
     config = load(env={}, overrides={"enable_learning": False})
     with Memolith.open(
         ":memory:", embedder=HashingEmbedder(), tokens=WordCounter(), config=config
@@ -116,7 +116,7 @@ def test_without_learning_conversations_are_only_logged() -> None:
         assert (len(learned.messages), learned.memories) == (2, ())
 
 
-def test_without_rag_there_is_no_context_but_recall_works() -> None:
+def test_disabled_rag_returns_empty_context_but_recalls() -> None:
     config = load(env={}, overrides={"enable_rag": False})
     with Memolith.open(
         ":memory:", embedder=HashingEmbedder(), tokens=WordCounter(), config=config
@@ -126,19 +126,19 @@ def test_without_rag_there_is_no_context_but_recall_works() -> None:
         assert len(memory.recall("tea", owner="alice").memories) == 1
 
 
-def test_the_past_does_not_know_what_was_told_of_it_later(
+def test_recall_as_of_ignores_messages_logged_later(
     alice: OwnerMemory, clock: SettableClock
 ) -> None:
     before = clock.now()
     clock.advance(timedelta(days=1))
-    said = datetime(2020, 1, 1, tzinfo=UTC)
-    alice.log([Message("Bob", "The heron nested by the weir", at=said)], session="s")
+    happened_at = datetime(2020, 1, 1, tzinfo=UTC)
+    alice.log([Message("Bob", "The heron nested by the weir", at=happened_at)], session="s")
     assert len(alice.recall("heron").memories) == 1
     assert alice.recall("heron", as_of=before).memories == ()
 
 
 @pytest.mark.parametrize("reply", ["", " \n"])
-def test_a_reply_without_words_is_none(alice: OwnerMemory, reply: str) -> None:
+def test_blank_reply_is_not_stored(alice: OwnerMemory, reply: str) -> None:
     learned = alice.learn("I like tea.", reply, session="s")
     assert [message.content for message in learned.messages] == ["I like tea."]
     assert [memory.content for memory in learned.memories] == ["I like tea."]

@@ -1,4 +1,4 @@
-"""Learning with a language model: the real client, a scripted model, sixty exchanges."""
+"""Learning with a language model: a real client, a scripted model and sixty exchanges."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ from support.scripted_learning import (
     end,
     remembering,
     say,
+    work_off,
 )
-from support.scripted_learning import work_off as worked_off
 
 FACTS = {fact.content for exchange in load_script() for fact in exchange.facts}
 REPLACED = {
@@ -33,7 +33,7 @@ REPLACED = {
     "Torsten, the brother of the user, is getting married on 6 June 2026.",
 }
 RESTATED = {"The user's name is Johanna Lindqvist.", "The user was born on 21 September 1988."}
-"""Of these `standard` has the user's own sentences, and knows that they say the same."""
+"""`standard` stores the user's own sentences for these and detects the paraphrase."""
 
 
 @pytest.fixture
@@ -41,64 +41,67 @@ def clock() -> SettableClock:
     return SettableClock(START)
 
 
-def learned(
+def run_script(
     profile: str, rule: Rule, clock: SettableClock, *, timeout_s: float = TIMEOUT_S
 ) -> tuple[End, int]:
     with remembering(profile, rule, clock, timeout_s=timeout_s) as (memory, _):
         say(memory, clock)
-        failed = worked_off(memory, clock)
+        failed = work_off(memory, clock)
         return end(memory), failed
 
 
 @pytest.fixture(scope="module")
-def undisturbed(database: str) -> dict[str, End]:
-    assert database  # it is made anew in each
+def results(database: str) -> dict[str, End]:
+    assert database  # recreate the fixture for each database
     return {
-        profile: learned(profile, KnowingModel(), SettableClock(START))[0] for profile in PROFILES
+        profile: run_script(profile, KnowingModel(), SettableClock(START))[0]
+        for profile in PROFILES
     }
 
 
-def active(found: End) -> set[str]:
+def active_contents(found: End) -> set[str]:
     return {content for _, state, _, content in found.memories if state == State.ACTIVE}
 
 
 @pytest.mark.parametrize("profile", PROFILES)
-def test_sixty_exchanges_end_in_the_facts_of_the_script(
-    undisturbed: dict[str, End], profile: str
+def test_sixty_exchanges_produce_the_facts_of_the_script(
+    results: dict[str, End], profile: str
 ) -> None:
-    found = undisturbed[profile]
-    assert FACTS - active(found) <= REPLACED | (RESTATED if profile == "standard" else set())
+    found = results[profile]
+    assert FACTS - active_contents(found) <= REPLACED | (
+        RESTATED if profile == "standard" else set()
+    )
     assert {origin for _, _, origin, content in found.memories if content in FACTS} == {"user"}
     kinds = {kind for kind, _, _, content in found.memories if content in FACTS}
     assert kinds == {getattr(fact, profile) for one in load_script() for fact in one.facts}
 
 
-def test_in_facts_and_tiers_nothing_else_is_remembered(undisturbed: dict[str, End]) -> None:
+def test_facts_and_tiers_remember_only_scripted_facts(results: dict[str, End]) -> None:
     for profile in ("facts", "tiers"):
-        assert active(undisturbed[profile]) <= FACTS
+        assert active_contents(results[profile]) <= FACTS
 
 
-def test_tiers_condenses_messages_and_keeps_a_base_memory(undisturbed: dict[str, End]) -> None:
-    found = undisturbed["tiers"]
+def test_tiers_writes_summaries_and_base_memory(results: dict[str, End]) -> None:
+    found = results["tiers"]
     assert len(found.summaries) >= 8
     assert "Johanna Lindqvist" in found.base_memory
     assert found.base_memory.startswith("User Profile:\n- ")
 
 
-def test_standard_summarises_each_conversation(undisturbed: dict[str, End]) -> None:
-    assert len(undisturbed["standard"].summaries) == 3
-    assert undisturbed["facts"].summaries == ()
+def test_standard_summarises_each_conversation(results: dict[str, End]) -> None:
+    assert len(results["standard"].summaries) == 3
+    assert results["facts"].summaries == ()
 
 
 @pytest.mark.parametrize("seed", [1, 2])
 @pytest.mark.parametrize("profile", PROFILES)
-def test_where_a_third_of_the_calls_fail_the_end_is_the_same(
-    undisturbed: dict[str, End], clock: SettableClock, profile: str, seed: int
+def test_failing_calls_do_not_change_the_result(
+    results: dict[str, End], clock: SettableClock, profile: str, seed: int
 ) -> None:
     rule = Unreliable(KnowingModel(), seed=seed, delay_s=2 * SHORT_TIMEOUT_S)
-    found, _ = learned(profile, rule, clock, timeout_s=SHORT_TIMEOUT_S)
+    found, _ = run_script(profile, rule, clock, timeout_s=SHORT_TIMEOUT_S)
     assert rule.corrupted > 10
-    assert found == undisturbed[profile]
+    assert found == results[profile]
 
 
 def test_logging_never_waits_for_the_model(clock: SettableClock) -> None:
@@ -121,7 +124,7 @@ def test_logging_never_waits_for_the_model(clock: SettableClock) -> None:
         goes_on.set()
 
 
-def test_the_worker_in_the_process_learns_by_itself(clock: SettableClock) -> None:
+def test_background_worker_learns_automatically(clock: SettableClock) -> None:
     with remembering("facts", KnowingModel(), clock, worker=True) as (memory, _):
         own = memory.owner(OWNER)
         exchange = load_script()[0]
@@ -134,7 +137,7 @@ def test_the_worker_in_the_process_learns_by_itself(clock: SettableClock) -> Non
         assert [each.content for each in own.list().memories] == [exchange.facts[0].content]
 
 
-def test_an_invented_fact_is_never_recalled_but_waits_for_a_review(clock: SettableClock) -> None:
+def test_invented_fact_is_quarantined_until_reviewed(clock: SettableClock) -> None:
     def inventive(_asked: ReceivedRequest) -> Any:
         kind = {"category": "identity", "importance": 9, "expires_in": "", "from": [1]}
         invented = "The user owns a castle in Scotland."
@@ -143,7 +146,7 @@ def test_an_invented_fact_is_never_recalled_but_waits_for_a_review(clock: Settab
     with remembering("facts", inventive, clock) as (memory, _):
         own = memory.owner(OWNER)
         own.learn("My cat likes to sleep on the stairs.", "Cats do.")
-        worked_off(memory, clock)
+        work_off(memory, clock)
         assert own.recall("Does the user own a castle in Scotland?").memories == ()
         assert "castle" not in own.context("castle in Scotland")
         (waiting,) = own.review()
@@ -153,7 +156,7 @@ def test_an_invented_fact_is_never_recalled_but_waits_for_a_review(clock: Settab
         assert own.review() == ()
 
 
-def test_what_the_assistant_says_is_the_assistants_claim(clock: SettableClock) -> None:
+def test_fact_from_assistant_has_assistant_origin(clock: SettableClock) -> None:
     def believing(_asked: ReceivedRequest) -> Any:
         kind = {"category": "identity", "importance": 9, "expires_in": "", "from": [2]}
         return {"facts": [{"content": "The user was born in Malmö.", **kind}]}
@@ -161,12 +164,12 @@ def test_what_the_assistant_says_is_the_assistants_claim(clock: SettableClock) -
     with remembering("facts", believing, clock) as (memory, _):
         own = memory.owner(OWNER)
         own.learn("Guess where I was born!", "You were born in Malmö.")
-        worked_off(memory, clock)
+        work_off(memory, clock)
         (claim,) = own.list().memories
         assert claim.origin is Origin.ASSISTANT
 
 
-def test_what_the_assistant_repeats_of_a_memory_is_not_learned_again(clock: SettableClock) -> None:
+def test_memory_repeated_by_assistant_is_not_learned_again(clock: SettableClock) -> None:
     def believing(_asked: ReceivedRequest) -> Any:
         kind = {"category": "identity", "importance": 9, "expires_in": "", "from": [2]}
         return {"facts": [{"content": "The user lives in Gothenburg by the river.", **kind}]}
@@ -175,49 +178,47 @@ def test_what_the_assistant_repeats_of_a_memory_is_not_learned_again(clock: Sett
         own = memory.owner(OWNER)
         known = own.remember("The user lives in Gothenburg by the river.", kind="identity")
         own.learn("Hello!", "Hello! You live in Gothenburg by the river.")
-        worked_off(memory, clock)
+        work_off(memory, clock)
         assert own.list().memories == (own.get(known.id),)
         assert own.get(known.id).sources == ()
 
 
 @pytest.mark.parametrize("action", ["IGNORE", " ignore "])
-def test_what_was_to_be_ignored_is_logged_and_never_learned_from(
-    clock: SettableClock, action: str
-) -> None:
+def test_ignored_exchange_is_logged_but_not_learned(clock: SettableClock, action: str) -> None:
     with remembering("standard", KnowingModel(), clock) as (memory, server):
         own = memory.owner(OWNER)
-        said = load_script()[0]
-        assert own.learn(said.user, said.assistant, action=action).memories == ()
+        exchange = load_script()[0]
+        assert own.learn(exchange.user, exchange.assistant, action=action).memories == ()
         clock.advance(timedelta(hours=1))
         assert memory.work() == ()
         assert server.requests == ()
         assert own.stats().messages == 2
 
 
-def test_a_reply_that_was_cut_is_never_learned_from(clock: SettableClock) -> None:
+def test_truncated_reply_is_not_learned(clock: SettableClock) -> None:
     with remembering("facts", KnowingModel(), clock) as (memory, server):
         memory.learn(
             "My name is Johanna Lindqvist.", "You are Quee", owner=OWNER, is_truncated=True
         )
         clock.advance(timedelta(hours=1))
-        worked_off(memory, clock)
+        work_off(memory, clock)
         (asked,) = server.requests
         assert "Johanna Lindqvist" in asked.user
         assert "Quee" not in asked.user
 
 
-def test_a_reply_in_a_code_fence_is_read(clock: SettableClock) -> None:
+def test_reply_in_code_fence_is_parsed(clock: SettableClock) -> None:
     model = KnowingModel()
 
     def talkative(request: ReceivedRequest) -> Any:
         return fenced_answer(model(request))
 
-    found, failed = learned("facts", talkative, clock)
+    found, failed = run_script("facts", talkative, clock)
     assert failed == 0
-    assert active(found) <= FACTS
+    assert active_contents(found) <= FACTS
 
 
-def test_what_a_model_can_make_nothing_of_is_parked_and_may_be_tried_again(
+def test_unlearnable_messages_become_dead_letters_and_can_be_retried(
     clock: SettableClock,
 ) -> None:
     answers = {"now": "I can't."}
@@ -243,7 +244,7 @@ def test_what_a_model_can_make_nothing_of_is_parked_and_may_be_tried_again(
         assert len(own.list().memories) == 2
 
 
-def test_with_no_model_nothing_waits(clock: SettableClock) -> None:
+def test_without_model_no_work_is_pending(clock: SettableClock) -> None:
     with Memolith.open(
         ":memory:", profile="facts", embedder=HashingEmbedder(), tokens=WordCounter(), clock=clock
     ) as memory:
@@ -254,9 +255,7 @@ def test_with_no_model_nothing_waits(clock: SettableClock) -> None:
 
 
 @pytest.mark.parametrize("profile", ["standard", "companion", "chunks"])
-def test_what_a_prompt_of_ours_brought_into_a_message_is_not_learned(
-    clock: SettableClock, profile: str
-) -> None:
+def test_context_echoed_in_message_is_not_learned(clock: SettableClock, profile: str) -> None:
     with Memolith.open(
         ":memory:", profile=profile, embedder=HashingEmbedder(), tokens=WordCounter(), clock=clock
     ) as memory:

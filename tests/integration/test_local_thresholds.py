@@ -1,4 +1,4 @@
-"""The local model's thresholds, and the sources' examples with them."""
+"""The thresholds of the local model, and examples of the source systems with them."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from memolith.adapters.models.local import LocalEmbedder
 from memolith.policies.embedding_models import FITTED_THRESHOLDS
 
 
-def test_the_table_is_what_the_fit_comes_to() -> None:
+def test_threshold_table_equals_the_fit() -> None:
     embedder = LocalEmbedder()
     assert fitted(measured(embedder, cases())) == FITTED_THRESHOLDS[embedder.name]
 
 
 @pytest.fixture
 def companion() -> Iterator[Memolith]:
-    with Memolith.open(":memory:", profile="companion") as opened:
-        yield opened
+    with Memolith.open(":memory:", profile="companion") as memory:
+        yield memory
 
 
-def test_a_companion_knows_what_it_was_told(companion: Memolith) -> None:
+def test_companion_recalls_learned_facts(companion: Memolith) -> None:
     alice = companion.owner("alice")
     alice.learn("My name is Alice and I live in Oslo", "Nice to meet you!")
     for question in ("What is my name?", "Where do I live?"):
@@ -32,7 +32,7 @@ def test_a_companion_knows_what_it_was_told(companion: Memolith) -> None:
     assert alice.context("How do I bake a chocolate cake?") == ""
 
 
-def test_a_companion_merges_what_is_nearly_the_same(companion: Memolith) -> None:
+def test_companion_merges_near_duplicates(companion: Memolith) -> None:
     alice = companion.owner("alice")
     first = alice.remember("User prefers dark mode", kind="preference", importance=0.5)
     second = alice.remember("The user prefers to use dark mode", kind="preference", importance=0.8)
@@ -45,11 +45,11 @@ def test_a_companion_merges_what_is_nearly_the_same(companion: Memolith) -> None
 
 @pytest.fixture
 def tiers() -> Iterator[Memolith]:
-    with Memolith.open(":memory:", profile="tiers") as opened:
-        yield opened
+    with Memolith.open(":memory:", profile="tiers") as memory:
+        yield memory
 
 
-def test_tiers_knows_a_name_and_lets_a_restatement_take_the_place(tiers: Memolith) -> None:
+def test_tiers_recalls_name_and_replaces_restated_memory(tiers: Memolith) -> None:
     alex = tiers.owner("alex")
     alex.remember("The user's name is Alex", kind="personal")
     alex.remember("The user works at NASA", kind="personal")

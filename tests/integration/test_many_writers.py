@@ -1,4 +1,4 @@
-"""Many writers of one owner at once, in every profile: a fact stays one, others remain."""
+"""Concurrent writers of one owner, in every profile: no duplicates and no lost facts."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ with Memolith.open(
 ) as memory:
     owner = memory.owner("a")
 
-    def tell(thread):
+    def remember(thread):
         owner.remember({FACT!r}, key="key" if profile == "timeline" else None)
         word = f"{{process}}x{{thread}}"
         owner.remember(
@@ -39,16 +39,16 @@ with Memolith.open(
         )
 
     with ThreadPoolExecutor(threads) as pool:
-        list(pool.map(tell, range(threads)))
+        list(pool.map(remember, range(threads)))
 """
 
 
-def opened(store: Path | str, profile: str = "standard") -> Memolith:
+def open_store(store: Path | str, profile: str = "standard") -> Memolith:
     return Memolith.open(store, profile=profile, embedder=HashingEmbedder(), tokens=WordCounter())
 
 
-def write_at_once(store: Path, profile: str, processes: int, threads: int) -> None:
-    with opened(store, profile):  # so that nobody is first
+def write_concurrently(store: Path, profile: str, processes: int, threads: int) -> None:
+    with open_store(store, profile):  # the store exists before the writers start
         pass
     running = [
         subprocess.Popen(
@@ -63,8 +63,8 @@ def write_at_once(store: Path, profile: str, processes: int, threads: int) -> No
         assert process.returncode == 0, errors
 
 
-def assert_one_and_all(store: Path, profile: str, processes: int, threads: int) -> None:
-    with opened(store, profile) as memory:
+def assert_no_duplicate_or_loss(store: Path, profile: str, processes: int, threads: int) -> None:
+    with open_store(store, profile) as memory:
         active = memory.list(owner="a", limit=1_000).memories
         assert [each.content for each in active].count(FACT) == 1
         assert len(active) == 1 + processes * threads
@@ -72,25 +72,21 @@ def assert_one_and_all(store: Path, profile: str, processes: int, threads: int) 
 
 
 @pytest.mark.parametrize("profile", PROFILES)
-def test_the_same_fact_from_many_stays_one_and_different_ones_remain(
-    tmp_path: Path, profile: str
-) -> None:
-    write_at_once(tmp_path / "m.db", profile, 2, 4)
-    assert_one_and_all(tmp_path / "m.db", profile, 2, 4)
+def test_concurrent_writers_store_same_fact_once(tmp_path: Path, profile: str) -> None:
+    write_concurrently(tmp_path / "m.db", profile, 2, 4)
+    assert_no_duplicate_or_loss(tmp_path / "m.db", profile, 2, 4)
 
 
 @pytest.mark.soak
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("profile", PROFILES)
-def test_the_same_fact_from_4_processes_of_16_threads_stays_one(
-    tmp_path: Path, profile: str
-) -> None:
-    write_at_once(tmp_path / "m.db", profile, 4, 16)
-    assert_one_and_all(tmp_path / "m.db", profile, 4, 16)
+def test_64_concurrent_writers_store_same_fact_once(tmp_path: Path, profile: str) -> None:
+    write_concurrently(tmp_path / "m.db", profile, 4, 16)
+    assert_no_duplicate_or_loss(tmp_path / "m.db", profile, 4, 16)
 
 
-def test_attempts_at_a_cycle_of_supersessions_leave_none() -> None:
-    with opened(":memory:") as memory:
+def test_concurrent_supersessions_create_no_cycle() -> None:
+    with open_store(":memory:") as memory:
         owner = memory.owner("a")
         ids = [owner.remember(f"Fact of number {number}").id for number in range(4)]
         pairs = [(old, new) for old in ids for new in ids] * 3

@@ -1,4 +1,4 @@
-"""The scripted model server, asked by the services' own clients over a real socket."""
+"""The scripted model server, called by real service clients over a socket."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from memolith.demo.model_server import (
 )
 from memolith.ports.models import ChatMessage
 
-SAID: Any = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Hello"}]
+MESSAGES: Any = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Hello"}]
 SCHEMA = {
     "type": "object",
     "properties": {"fact": {"type": "string"}},
@@ -62,26 +62,26 @@ def ollama_client(server: ModelServer) -> Iterator[ollama.Client]:
         yield client
 
 
-def by_openai(server: ModelServer) -> str:
+def ask_openai(server: ModelServer) -> str:
     with openai_client(server) as client:
-        done = client.chat.completions.create(model="m", messages=SAID)
+        done = client.chat.completions.create(model="m", messages=MESSAGES)
     return done.choices[0].message.content or ""
 
 
-def by_ollama(server: ModelServer) -> str:
+def ask_ollama(server: ModelServer) -> str:
     with ollama_client(server) as client:
-        return client.chat("m", SAID).message.content or ""
+        return client.chat("m", MESSAGES).message.content or ""
 
 
-def by_anthropic(server: ModelServer) -> str:
+def ask_anthropic(server: ModelServer) -> str:
     with anthropic_client(server) as client:
         done = client.messages.create(
-            model="m", max_tokens=9, system="Be brief.", messages=SAID[1:]
+            model="m", max_tokens=9, system="Be brief.", messages=MESSAGES[1:]
         )
     return "".join(block.text for block in done.content if block.type == "text")
 
 
-PROTOCOLS = {"openai": by_openai, "ollama": by_ollama, "anthropic": by_anthropic}
+PROTOCOLS = {"openai": ask_openai, "ollama": ask_ollama, "anthropic": ask_anthropic}
 each_protocol = pytest.mark.parametrize("protocol", PROTOCOLS)
 
 
@@ -90,7 +90,7 @@ def echo(request: ReceivedRequest) -> str:
 
 
 @each_protocol
-def test_a_rule_answers_what_was_asked(protocol: str) -> None:
+def test_rule_answers_request_and_server_records_it(protocol: str) -> None:
     with ModelServer(echo) as server:
         assert PROTOCOLS[protocol](server) == "You said Hello"
     (asked,) = server.requests
@@ -104,7 +104,7 @@ def test_a_rule_answers_what_was_asked(protocol: str) -> None:
 
 
 @each_protocol
-def test_a_script_is_answered_in_turn_and_its_end_is_a_failure(protocol: str) -> None:
+def test_script_is_answered_in_order_then_fails(protocol: str) -> None:
     with ModelServer(["one", {"two": 2}, fenced_answer([3])]) as server:
         assert PROTOCOLS[protocol](server) == "one"
         assert json.loads(PROTOCOLS[protocol](server)) == {"two": 2}
@@ -113,18 +113,18 @@ def test_a_script_is_answered_in_turn_and_its_end_is_a_failure(protocol: str) ->
             PROTOCOLS[protocol](server)
 
 
-def test_the_first_rule_that_says_anything_decides() -> None:
+def test_first_rule_with_an_answer_decides() -> None:
     with ModelServer(lambda request: "hi" if request.model == "m" else None, ["else"]) as server:
-        assert by_openai(server) == "hi"
+        assert ask_openai(server) == "hi"
 
 
-def test_what_a_rule_raises_is_raised_at_the_end() -> None:
+def test_rule_exception_is_raised_on_server_exit() -> None:
     def wrong(request: ReceivedRequest) -> str:
         raise LookupError(request.model)
 
     def run() -> None:
         with ModelServer(wrong) as server, pytest.raises(openai.InternalServerError):
-            by_openai(server)
+            ask_openai(server)
 
     with pytest.raises(LookupError, match="m"):
         run()
@@ -136,7 +136,7 @@ def test_openai_streams_with_usage() -> None:
         openai_client(server) as client,
     ):
         stream = client.chat.completions.create(
-            model="m", messages=SAID, stream=True, stream_options={"include_usage": True}
+            model="m", messages=MESSAGES, stream=True, stream_options={"include_usage": True}
         )
         chunks = list(stream)
     texts = [chunk.choices[0].delta.content for chunk in chunks if chunk.choices]
@@ -151,7 +151,7 @@ def test_ollama_streams() -> None:
         ModelServer([Answer("one two", is_complete=False)]) as server,
         ollama_client(server) as client,
     ):
-        parts = list(client.chat("m", SAID, stream=True))
+        parts = list(client.chat("m", MESSAGES, stream=True))
     assert [part.message.content for part in parts] == ["one ", "two", ""]
     assert (parts[-1].done, parts[-1].done_reason, parts[-1].eval_count) == (True, "length", 2)
 
@@ -160,31 +160,31 @@ def test_anthropic_streams() -> None:
     with (
         ModelServer(["one two"]) as server,
         anthropic_client(server) as client,
-        client.messages.stream(model="m", max_tokens=9, messages=SAID[1:]) as stream,
+        client.messages.stream(model="m", max_tokens=9, messages=MESSAGES[1:]) as stream,
     ):
         assert list(stream.text_stream) == ["one ", "two"]
         done = stream.get_final_message()
     assert (done.stop_reason, done.usage.output_tokens) == ("end_turn", 2)
 
 
-def test_the_schema_that_was_asked_for_is_known() -> None:
+def test_server_records_requested_schema() -> None:
     with ModelServer(lambda _: {"fact": "x"}) as server:
         with openai_client(server) as client:
             client.chat.completions.create(
                 model="m",
-                messages=SAID,
+                messages=MESSAGES,
                 response_format={
                     "type": "json_schema",
                     "json_schema": {"name": "facts", "schema": SCHEMA, "strict": True},
                 },
             )
         with ollama_client(server) as other:
-            other.chat("m", SAID, format=SCHEMA)
+            other.chat("m", MESSAGES, format=SCHEMA)
         with anthropic_client(server) as third:
             third.messages.create(
                 model="m",
                 max_tokens=9,
-                messages=SAID[1:],
+                messages=MESSAGES[1:],
                 output_config={"format": {"type": "json_schema", "schema": SCHEMA}},
             )
     schemas = [asked.schema for asked in server.requests]
@@ -192,12 +192,12 @@ def test_the_schema_that_was_asked_for_is_known() -> None:
     assert [schema.json for schema in schemas if schema] == [SCHEMA] * 3
 
 
-def test_a_service_may_refuse_schemas() -> None:
+def test_server_can_refuse_schemas() -> None:
     with ModelServer(reject_schemas(echo)) as server:
         with ollama_client(server) as client, pytest.raises(ollama.ResponseError) as caught:
-            client.chat("m", SAID, format=SCHEMA)
+            client.chat("m", MESSAGES, format=SCHEMA)
         assert caught.value.status_code == 400
-        assert by_ollama(server) == "You said Hello"
+        assert ask_ollama(server) == "You said Hello"
 
 
 FAILURES = {
@@ -209,7 +209,7 @@ FAILURES = {
 
 @each_protocol
 @pytest.mark.parametrize("status", [400, 401, 429, 500, 529])
-def test_a_failure_has_its_status(protocol: str, status: int) -> None:
+def test_failure_has_its_status_code(protocol: str, status: int) -> None:
     kind, attribute = FAILURES[protocol]
     with (
         ModelServer([error_answer(status, message="so it is")]) as server,
@@ -219,12 +219,12 @@ def test_a_failure_has_its_status(protocol: str, status: int) -> None:
     assert getattr(caught.value, attribute) == status
 
 
-def test_a_failure_says_when_to_come_back() -> None:
+def test_failure_has_retry_after_header() -> None:
     with (
         ModelServer([error_answer(429, retry_after_s=7)]) as server,
         pytest.raises(openai.RateLimitError) as caught,
     ):
-        by_openai(server)
+        ask_openai(server)
     assert caught.value.response.headers["retry-after"] == "7"
 
 
@@ -234,7 +234,7 @@ def test_a_failure_says_when_to_come_back() -> None:
     [dropped_connection(), truncated_answer("a b c d"), malformed_answer()],
     ids=["dropped", "cut", "malformed"],
 )
-def test_a_reply_that_breaks_is_no_reply(protocol: str, answer: Answer) -> None:
+def test_broken_reply_raises_error(protocol: str, answer: Answer) -> None:
     with ModelServer([answer]) as server, pytest.raises(Exception, match=r".") as caught:
         PROTOCOLS[protocol](server)
     assert not isinstance(caught.value, AssertionError)
@@ -242,12 +242,12 @@ def test_a_reply_that_breaks_is_no_reply(protocol: str, answer: Answer) -> None:
 
 
 @pytest.mark.parametrize("fault", [Fault.BROKEN, Fault.ENDED_EARLY, Fault.MALFORMED])
-def test_a_stream_that_breaks_has_begun(fault: Fault) -> None:
+def test_broken_stream_yields_first_pieces(fault: Fault) -> None:
     with (
         ModelServer([Answer("one two three four", fault=fault)]) as server,
         openai_client(server) as client,
     ):
-        stream = client.chat.completions.create(model="m", messages=SAID, stream=True)
+        stream = client.chat.completions.create(model="m", messages=MESSAGES, stream=True)
         pieces = []
         finish = None
         breaks = pytest.raises((openai.OpenAIError, ValueError))
@@ -259,7 +259,7 @@ def test_a_stream_that_breaks_has_begun(fault: Fault) -> None:
     assert finish is None
 
 
-def test_a_late_answer_is_waited_for_by_nobody_but_its_client() -> None:
+def test_late_answer_does_not_block_other_requests() -> None:
     with (
         ModelServer(
             lambda request: delayed_answer("x", 60) if request.model == "m" else "soon"
@@ -267,12 +267,12 @@ def test_a_late_answer_is_waited_for_by_nobody_but_its_client() -> None:
         openai_client(server) as client,
     ):
         with pytest.raises(openai.APITimeoutError):
-            client.with_options(timeout=0.05).chat.completions.create(model="m", messages=SAID)
-        done = client.chat.completions.create(model="other", messages=SAID)
+            client.with_options(timeout=0.05).chat.completions.create(model="m", messages=MESSAGES)
+        done = client.chat.completions.create(model="other", messages=MESSAGES)
         assert done.choices[0].message.content == "soon"
 
 
-def test_the_models_are_listed() -> None:
+def test_server_lists_models() -> None:
     with ModelServer(models=["a", "b"]) as server:
         with openai_client(server) as client:
             assert [model.id for model in client.models.list()] == ["a", "b"]
@@ -285,14 +285,14 @@ def test_the_models_are_listed() -> None:
             assert plain.post(f"{server.url}/api/chat", json={"model": 1}).status_code == 400
 
 
-def test_a_key_may_be_needed() -> None:
+def test_server_can_require_api_key() -> None:
     with ModelServer(echo, keys=["sk-1"]) as server:
-        assert by_openai(server) == "You said Hello"
+        assert ask_openai(server) == "You said Hello"
         with pytest.raises(anthropic.AuthenticationError):
-            by_anthropic(server)
+            ask_anthropic(server)
 
 
-def test_texts_that_share_words_have_near_vectors() -> None:
+def test_texts_with_shared_words_have_similar_vectors() -> None:
     texts = ["the cat sleeps", "the cat sleeps here", "quite another thing"]
     with ModelServer() as server:
         with openai_client(server) as client:
@@ -316,7 +316,7 @@ def test_texts_that_share_words_have_near_vectors() -> None:
     assert server.requests[1].dimensions == 64
 
 
-def test_vectors_can_go_wrong_too() -> None:
+def test_embedding_failures_can_be_scripted() -> None:
     script = answer_in_sequence([error_answer(500), Answer(vectors=[[1.0, 0.0]])])
     with ModelServer(embed=script) as server, openai_client(server) as client:
         with pytest.raises(openai.InternalServerError):
@@ -325,14 +325,14 @@ def test_vectors_can_go_wrong_too() -> None:
         assert len(client.embeddings.create(model="e", input="a").data[0].embedding) == 384
 
 
-def _asked(text: str) -> ReceivedRequest:
+def build_request(text: str) -> ReceivedRequest:
     return ReceivedRequest(
         "openai", "/v1/chat/completions", "m", messages=(ChatMessage("user", text),)
     )
 
 
-def test_a_third_goes_wrong_in_each_way_whatever_the_order() -> None:
-    questions = [_asked(str(number)) for number in range(600)]
+def test_unreliable_rule_fails_independently_of_order() -> None:
+    questions = [build_request(str(number)) for number in range(600)]
     one = Unreliable(echo, seed=5, delay_s=3)
     answers = [Answer.from_value(one(asked)) for asked in questions]
     assert 150 < one.corrupted < 250
@@ -345,8 +345,8 @@ def test_a_third_goes_wrong_in_each_way_whatever_the_order() -> None:
     assert backwards[::-1] == answers
 
 
-def test_the_same_question_may_go_well_the_next_time() -> None:
+def test_repeated_request_may_succeed() -> None:
     unreliable = Unreliable(echo, seed=1, rate=0.5)
-    answers = {Answer.from_value(unreliable(_asked("again"))) for _ in range(30)}
+    answers = {Answer.from_value(unreliable(build_request("again"))) for _ in range(30)}
     assert Answer("You said again") in answers
     assert len(answers) > 1

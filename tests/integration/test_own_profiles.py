@@ -1,4 +1,4 @@
-"""Profiles of one's own: from the configuration, from a package, from code."""
+"""Custom profiles: from the configuration, from a package, from code."""
 
 from __future__ import annotations
 
@@ -26,18 +26,18 @@ def wrong():
 """
 
 
-def opened(store: Path | str = ":memory:", **options: object) -> Memolith:
+def open_memory(store: Path | str = ":memory:", **options: object) -> Memolith:
     return Memolith.open(store, embedder=HashingEmbedder(), tokens=WordCounter(), **options)  # type: ignore[arg-type] # passed on
 
 
-def configured(folder: Path, text: str) -> Path:
+def write_config(folder: Path, text: str) -> Path:
     file = folder / "memolith.toml"
     file.write_text(text)
     return file
 
 
 @pytest.fixture
-def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def installed_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """A package that adds profiles."""
     (tmp_path / "dreaming.py").write_text(PACKAGE)
     about = tmp_path / "dreaming-1.0.dist-info"
@@ -49,8 +49,8 @@ def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]
     sys.modules.pop("dreaming", None)
 
 
-def test_a_configuration_adds_a_profile_with_numbers_of_its_own(tmp_path: Path) -> None:
-    file = configured(
+def test_configuration_adds_a_profile_with_its_own_parameters(tmp_path: Path) -> None:
+    file = write_config(
         tmp_path,
         """
         [memory]
@@ -61,7 +61,7 @@ def test_a_configuration_adds_a_profile_with_numbers_of_its_own(tmp_path: Path) 
         min_importance = 0.4
         """,
     )
-    with opened(config=file) as memory:
+    with open_memory(config=file) as memory:
         assert memory.profile(owner="a") == "notes"
         weak = memory.remember("Weather is fine", owner="a", kind="context", importance=0.3)
         assert memory.cleanup(owner="a") == 1
@@ -83,35 +83,35 @@ def test_a_configuration_adds_a_profile_with_numbers_of_its_own(tmp_path: Path) 
         ('[memory]\nprofile = "nots"', "nots"),
     ],
 )
-def test_a_mistake_is_named_with_its_place(tmp_path: Path, text: str, named: str) -> None:
+def test_configuration_error_names_setting_and_file(tmp_path: Path, text: str, named: str) -> None:
     with pytest.raises(InvalidConfiguration) as caught:
-        opened(config=configured(tmp_path, text))
+        open_memory(config=write_config(tmp_path, text))
     assert named in str(caught.value)
     assert "memolith.toml:" in str(caught.value)
 
 
-@pytest.mark.usefixtures("installed")
-def test_a_package_adds_a_profile() -> None:
-    with opened(profile="diary") as memory:
+@pytest.mark.usefixtures("installed_package")
+def test_package_adds_a_profile() -> None:
+    with open_memory(profile="diary") as memory:
         dream = memory.remember("I flew over Oslo", owner="a", kind="dream")
         assert memory.recall("Oslo", owner="a").memories[0].id == dream.id
         assert "diary" in [each.name for each in memory.profiles()]
 
 
-def test_code_adds_a_profile() -> None:
+def test_memory_opens_with_a_profile_object() -> None:
     own = replace(standard(), name="loud", kinds=(*standard().kinds, "shout"))
-    with opened(profile=own) as memory:
+    with open_memory(profile=own) as memory:
         memory.remember("HEY", owner="a", kind="shout")
         assert memory.profile(owner="a") == "loud"
 
 
-@pytest.mark.usefixtures("installed")
-def test_an_owner_whose_profile_is_gone_is_told_so(tmp_path: Path) -> None:
-    with opened(tmp_path / "m.db", profile="diary") as memory:
+@pytest.mark.usefixtures("installed_package")
+def test_missing_profile_of_an_owner_is_reported(tmp_path: Path) -> None:
+    with open_memory(tmp_path / "m.db", profile="diary") as memory:
         memory.remember("I flew over Oslo", owner="a")
     (tmp_path / "dreaming-1.0.dist-info" / "entry_points.txt").write_text("")
-    with opened(tmp_path / "m.db") as memory:
-        with pytest.raises(InvalidConfiguration, match="'a' has 'diary'"):
+    with open_memory(tmp_path / "m.db") as memory:
+        with pytest.raises(InvalidConfiguration, match="owner 'a' has the profile 'diary'"):
             memory.recall("Oslo", owner="a")
         memory.remember("Lives in Oslo", owner="b")
         assert memory.profile(owner="a") == "diary"

@@ -1,4 +1,4 @@
-"""The library in front of a PostgreSQL database."""
+"""Memolith with a PostgreSQL database."""
 
 from collections.abc import Iterator
 from contextlib import closing
@@ -24,29 +24,29 @@ def url(postgres_url: str) -> Iterator[str]:
     dropped(postgres_url, SCHEMA)
 
 
-def opened(url: str) -> Memolith:
+def open_memory(url: str) -> Memolith:
     return Memolith.open(url, embedder=HashingEmbedder(), tokens=WordCounter())
 
 
-def test_what_is_remembered_is_recalled_by_another_process_of_the_same_url(url: str) -> None:
-    with opened(url) as memory:
+def test_reopened_database_recalls_stored_memories(url: str) -> None:
+    with open_memory(url) as memory:
         memory.owner("alice").remember("My sister lives in Lisbon.")
         memory.owner("bob").remember("My brother lives in Porto.")
-    with opened(url) as memory:
+    with open_memory(url) as memory:
         found = memory.owner("alice").recall("Where does my sister live?")
         assert [each.record.content for each in found.memories] == ["My sister lives in Lisbon."]
         assert memory.owner("bob").recall("sister Lisbon").memories != found.memories
 
 
-def test_the_password_of_a_database_that_is_not_there_is_not_told() -> None:
+def test_connection_error_does_not_contain_the_password() -> None:
     named = "postgresql://me:secret@127.0.0.1:1/db"
     with pytest.raises(StoreUnavailable) as refused:
         reset_store(Settings(store=named))
     assert "secret" not in str(refused.value)
 
 
-def test_who_would_not_wait_for_a_lock_does_not_wait_for_ever(url: str) -> None:
-    """0 is for ever, to PostgreSQL."""
+def test_zero_busy_timeout_does_not_wait_forever(url: str) -> None:
+    """PostgreSQL waits forever with `lock_timeout = 0`."""
     with (
         closing(
             PostgresStore.open(url, cipher=PlainCipher(), schema=SCHEMA, busy_timeout_s=0)

@@ -1,4 +1,4 @@
-"""PostgreSQL with a lock, a lost connection or a server that is gone in the way."""
+"""PostgreSQL faults: locks, lost connections, deadlocks and unreachable servers."""
 
 import os
 import time
@@ -37,7 +37,7 @@ def store(url: str) -> Iterator[PostgresStore]:
 
 
 def cut_all(url: str) -> None:
-    """Let the server end all connections of the store."""
+    """Make the server close all connections of the store."""
     with psycopg.connect(make_conninfo(url, application_name="cutter"), autocommit=True) as raw:
         raw.execute(
             "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity"
@@ -46,9 +46,7 @@ def cut_all(url: str) -> None:
         )
 
 
-def test_connections_that_were_lost_while_idle_are_made_anew(
-    store: PostgresStore, url: str
-) -> None:
+def test_lost_idle_connections_are_replaced(store: PostgresStore, url: str) -> None:
     for number in (2, 3):
         cut_all(url)
         remember(store, memory(number))
@@ -57,9 +55,7 @@ def test_connections_that_were_lost_while_idle_are_made_anew(
             assert record_id(number) in list_ids(snapshot)
 
 
-def test_a_connection_lost_in_a_transaction_keeps_nothing_of_it(
-    store: PostgresStore, url: str
-) -> None:
+def test_connection_lost_within_a_transaction_rolls_it_back(store: PostgresStore, url: str) -> None:
     def write() -> None:
         with store.write("alice") as tx:
             tx.insert([(memory(2), short_entry("x"))])
@@ -72,7 +68,7 @@ def test_a_connection_lost_in_a_transaction_keeps_nothing_of_it(
         assert list_ids(snapshot) == [record_id(1)]
 
 
-def test_a_connection_lost_before_the_commit_keeps_nothing(store: PostgresStore, url: str) -> None:
+def test_connection_lost_before_the_commit_rolls_it_back(store: PostgresStore, url: str) -> None:
     def write() -> None:
         with store.write("alice") as tx:
             tx.insert([(memory(2), short_entry("x"))])
@@ -85,7 +81,7 @@ def test_a_connection_lost_before_the_commit_keeps_nothing(store: PostgresStore,
     remember(store, memory(2))
 
 
-def test_waiting_for_another_writer_has_a_bound_and_is_told(url: str) -> None:
+def test_lock_wait_for_another_writer_times_out_with_an_error(url: str) -> None:
     emptied(url, SCHEMA)
     first, second = (
         PostgresStore.open(url, cipher=PlainCipher(), schema=SCHEMA, busy_timeout_s=0.2)
@@ -107,7 +103,7 @@ def test_waiting_for_another_writer_has_a_bound_and_is_told(url: str) -> None:
         second.close()
 
 
-def test_first_writers_of_an_owner_wait_for_each_other(store: PostgresStore) -> None:
+def test_concurrent_first_writers_of_an_owner_wait_for_each_other(store: PostgresStore) -> None:
     def write(number: int) -> None:
         with store.write("carol") as tx:
             time.sleep(0.05)
@@ -119,12 +115,12 @@ def test_first_writers_of_an_owner_wait_for_each_other(store: PostgresStore) -> 
         assert (snapshot.counter, len(list_ids(snapshot))) == (4, 4)
 
 
-def remembered(store: PostgresStore) -> list[str]:
+def list_stored_ids(store: PostgresStore) -> list[str]:
     with store.read("alice") as snapshot:
         return list_ids(snapshot)
 
 
-def test_all_connections_in_use_is_told_and_waited_for(url: str) -> None:
+def test_exhausted_connection_pool_waits_and_reports_an_error(url: str) -> None:
     emptied(url, SCHEMA)
     store = PostgresStore.open(
         url, cipher=PlainCipher(), schema=SCHEMA, busy_timeout_s=0.2, connections=1
@@ -132,9 +128,9 @@ def test_all_connections_in_use_is_told_and_waited_for(url: str) -> None:
     try:
         with store.read("alice"), ThreadPoolExecutor(1) as apart:
             with pytest.raises(StoreUnavailable, match="in use") as refused:
-                apart.submit(remembered, store).result()
+                apart.submit(list_stored_ids, store).result()
             assert refused.value.waited_s >= 0.2
-            with store.read("bob") as beside:  # who has one does not wait for another
+            with store.read("bob") as beside:  # a thread with a connection reuses it
                 assert beside.counter == 0
         with store.read("bob") as snapshot:
             assert snapshot.counter == 0
@@ -142,7 +138,7 @@ def test_all_connections_in_use_is_told_and_waited_for(url: str) -> None:
         store.close()
 
 
-def test_a_server_that_is_not_there_is_told() -> None:
+def test_unreachable_server_is_reported() -> None:
     with pytest.raises(StoreUnavailable, match=r"127\.0\.0\.1:9/none can't be reached"):
         PostgresStore.open(
             "postgresql://me:secret@127.0.0.1:9/none", cipher=PlainCipher(), busy_timeout_s=1
@@ -150,8 +146,8 @@ def test_a_server_that_is_not_there_is_told() -> None:
 
 
 @contextmanager
-def held(url: str, *statements: str) -> Iterator[psycopg.Connection]:
-    """Hold what statements lock, as a superuser who is bound by no policy."""
+def hold_locks(url: str, *statements: str) -> Iterator[psycopg.Connection]:
+    """Hold the locks of statements, as a superuser, who bypasses the policies."""
     options = f"-c search_path={SCHEMA},public -c deadlock_timeout=60s"
     with psycopg.connect(make_conninfo(url, options=options)) as raw:
         for statement in statements:
@@ -163,20 +159,20 @@ _LOCK_CLAIMS = "SELECT 1 FROM claims FOR UPDATE"
 _LOCK_OWNERS = "SELECT 1 FROM owners FOR UPDATE"
 
 
-def claimed(store: PostgresStore) -> WorkLease:
+def acquire_lease(store: PostgresStore) -> WorkLease:
     claim = store.leases.acquire("alice", WorkKind.LEARN, now=at(0), lease_s=60)
     assert claim is not None
     return claim
 
 
-def test_who_is_stopped_in_a_deadlock_has_written_nothing(store: PostgresStore, url: str) -> None:
-    claim = claimed(store)
+def test_deadlock_victim_writes_nothing(store: PostgresStore, url: str) -> None:
+    claim = acquire_lease(store)
 
     def write() -> None:
         with store.write("alice") as tx:
             tx.insert([(memory(2), short_entry("x"))])
             crossing = apart.submit(other.execute, _LOCK_OWNERS)
-            with suppress(StoreUnavailable):  # even if the caller goes on
+            with suppress(StoreUnavailable):  # even if the caller continues
                 tx.holds_lease(claim)
             crossing.result()
 
@@ -194,7 +190,7 @@ def test_who_is_stopped_in_a_deadlock_has_written_nothing(store: PostgresStore, 
         (write_and_stop, StoreUnavailable, "detected a deadlock between writers"),
     ):
         with (
-            held(url, _LOCK_CLAIMS) as other,
+            hold_locks(url, _LOCK_CLAIMS) as other,
             ThreadPoolExecutor(1) as apart,
             pytest.raises(error, match=said),
         ):
@@ -204,9 +200,9 @@ def test_who_is_stopped_in_a_deadlock_has_written_nothing(store: PostgresStore, 
     remember(store, memory(2))
 
 
-def test_who_is_not_stopped_in_a_deadlock_has_written_all(store: PostgresStore, url: str) -> None:
-    claim = claimed(store)
-    with held(url, _LOCK_CLAIMS, "SET deadlock_timeout = '10ms'") as other:
+def test_deadlock_survivor_writes_everything(store: PostgresStore, url: str) -> None:
+    claim = acquire_lease(store)
+    with hold_locks(url, _LOCK_CLAIMS, "SET deadlock_timeout = '10ms'") as other:
         with ThreadPoolExecutor(1) as apart, store.write("alice") as tx:
             tx.insert([(memory(2), short_entry("x"))])
             crossing = apart.submit(other.execute, _LOCK_OWNERS)
@@ -217,9 +213,7 @@ def test_who_is_not_stopped_in_a_deadlock_has_written_all(store: PostgresStore, 
         assert sorted(list_ids(snapshot)) == [record_id(1), record_id(2)]
 
 
-def test_an_owner_is_written_to_while_another_owners_write_stands_open(
-    store: PostgresStore, url: str
-) -> None:
+def test_open_write_blocks_only_writes_of_the_same_owner(store: PostgresStore, url: str) -> None:
     with ThreadPoolExecutor(2) as apart, store.write("alice") as tx:
         tx.insert([(memory(2), short_entry("x"))])
         bobs = apart.submit(remember, store, memory(1, owner_id="bob"), owner_id="bob")
@@ -236,7 +230,7 @@ def test_an_owner_is_written_to_while_another_owners_write_stands_open(
 
 
 def wait_for_a_lock(url: str) -> None:
-    """Wait until one of the store's connections waits for another."""
+    """Wait until a connection of the store waits for a lock."""
     with psycopg.connect(make_conninfo(url, application_name="watcher"), autocommit=True) as raw:
         while not raw.execute(
             "SELECT 1 FROM pg_stat_activity WHERE application_name = %s"
@@ -246,7 +240,7 @@ def wait_for_a_lock(url: str) -> None:
             time.sleep(0.01)
 
 
-def test_a_statement_that_takes_too_long_is_cancelled_and_told(url: str) -> None:
+def test_statement_timeout_is_reported(url: str) -> None:
     emptied(url, SCHEMA)
     store = PostgresStore.open(
         url, cipher=PlainCipher(), schema=SCHEMA, statement_timeout_s=0.1, busy_timeout_s=30
@@ -255,7 +249,7 @@ def test_a_statement_that_takes_too_long_is_cancelled_and_told(url: str) -> None
         store.adopt_embedder("builders", DIMENSION)
         remember(store, memory(1))
         with (
-            held(url, _LOCK_OWNERS),
+            hold_locks(url, _LOCK_OWNERS),
             pytest.raises(StoreUnavailable, match="cancelled a statement because of the timeout"),
         ):
             remember(store, memory(2))
@@ -265,28 +259,30 @@ def test_a_statement_that_takes_too_long_is_cancelled_and_told(url: str) -> None
         store.close()
 
 
-def test_what_is_removed_is_left_where_somebody_else_has_the_tables(url: str) -> None:
+def test_compact_is_postponed_while_tables_are_locked(url: str) -> None:
     emptied(url, SCHEMA)
     store = PostgresStore.open(url, cipher=PlainCipher(), schema=SCHEMA, busy_timeout_s=0.1)
     try:
-        with held(url, "LOCK TABLE terms IN SHARE UPDATE EXCLUSIVE MODE"):
+        with hold_locks(url, "LOCK TABLE terms IN SHARE UPDATE EXCLUSIVE MODE"):
             assert not store.compact()
         assert store.compact()
     finally:
         store.close()
 
 
-def test_who_vanishes_is_asked_after_by_the_server(postgres_url: str, store: PostgresStore) -> None:
+def test_store_enables_tcp_keepalives_of_the_server(
+    postgres_url: str, store: PostgresStore
+) -> None:
     assert postgres_url
     with store._connections.read() as connection:
-        # At a socket in the file system there is nothing to ask, and it says 0.
+        # A Unix socket has no keepalives: the value is 0.
         shown = connection.row("SELECT source FROM pg_settings WHERE name = 'tcp_keepalives_idle'")
     assert shown == ("session",)
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
 @pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
-def test_a_forked_child_has_connections_of_its_own(store: PostgresStore) -> None:
+def test_forked_child_opens_its_own_connections(store: PostgresStore) -> None:
     with store.read("alice") as snapshot:
         assert snapshot.counter == 1
     child = os.fork()

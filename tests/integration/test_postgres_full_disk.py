@@ -1,4 +1,4 @@
-"""A PostgreSQL server whose disk is full: what was acknowledged stays, and reading goes on."""
+"""A PostgreSQL server with a full disk keeps acknowledged writes and continues to serve reads."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from support.postgres_server import OwnServer, own_server
 from support.random_words import Words
 
 _DATA_KB, _LOG_KB = 140_000, 60_000
-"""What an empty server takes, and some more."""
+"""The size of an empty server, and some free space."""
 
 _WRITES = 500
-"""More than find room in what is left."""
+"""More writes than fit in the free space."""
 
 
-def disks(folder: Path) -> tuple[Path, Path]:
-    """Return two small disks, which the user whom servers run as may enter."""
+def make_disks(folder: Path) -> tuple[Path, Path]:
+    """Return two small disks that the user of the server process may enter."""
     data, log = folder / "data", folder / "log"
     for place, size in ((data, _DATA_KB), (log, _LOG_KB)):
         place.mkdir()
@@ -37,7 +37,7 @@ def disks(folder: Path) -> tuple[Path, Path]:
     return data, log
 
 
-def opened(url: str) -> Memolith:
+def open_memory(url: str) -> Memolith:
     return Memolith.open(
         url,
         embedder=HashingEmbedder(64),
@@ -51,77 +51,77 @@ def text(number: int) -> str:
     return f"Fact {number}: {Words(number).text(40)}"
 
 
-def told(memory: Memolith) -> set[str]:
+def stored_texts(memory: Memolith) -> set[str]:
     return {one.content for one in memory.list(owner="alice", limit=1_000).memories}
 
 
-def write_until_refused(memory: Memolith, kept: set[str]) -> StoreUnavailable:
-    """Store one fact after the other; each that is acknowledged is noted."""
-    for number in range(len(kept), len(kept) + _WRITES):
+def write_until_refused(memory: Memolith, acknowledged: set[str]) -> StoreUnavailable:
+    """Store facts until one is refused; record each acknowledged one."""
+    for number in range(len(acknowledged), len(acknowledged) + _WRITES):
         try:
             memory.remember(text(number), owner="alice")
         except StoreUnavailable as error:
             return error
-        kept.add(text(number))
+        acknowledged.add(text(number))
     raise AssertionError("the disk does not get full")
 
 
-def _meets_full_disks(folder: Path) -> None:
-    data, log = disks(folder)
+def _survives_full_disks(folder: Path) -> None:
+    data, log = make_disks(folder)
     with (
         own_server(
             "max_wal_size = 40MB", "min_wal_size = 32MB", folder=data / "own", log=log
         ) as server,
-        opened(server.url) as memory,
+        open_memory(server.url) as memory,
     ):
-        kept: set[str] = set()
+        acknowledged: set[str] = set()
         memory.remember(text(0), owner="alice")
-        kept.add(text(0))
-        _has_no_room_for_data(memory, data, kept)
-        _has_no_room_for_its_log(server, memory, log, kept)
+        acknowledged.add(text(0))
+        _survives_full_data_disk(memory, data, acknowledged)
+        _survives_full_log_disk(server, memory, log, acknowledged)
 
 
-def _has_no_room_for_data(memory: Memolith, disk: Path, kept: set[str]) -> None:
+def _survives_full_data_disk(memory: Memolith, disk: Path, acknowledged: set[str]) -> None:
     with filled(disk):
-        refused = write_until_refused(memory, kept)
+        refused = write_until_refused(memory, acknowledged)
         assert "has a full disk" in str(refused)
         assert "Fact" not in str(refused)
-        assert told(memory) == kept
+        assert stored_texts(memory) == acknowledged
         assert memory.recall(text(0), owner="alice").memories
         assert memory.verify().findings == ()
-    memory.remember(text(len(kept)), owner="alice")
-    kept.add(text(len(kept)))
-    assert told(memory) == kept
+    memory.remember(text(len(acknowledged)), owner="alice")
+    acknowledged.add(text(len(acknowledged)))
+    assert stored_texts(memory) == acknowledged
     assert memory.verify().findings == ()
 
 
-def _has_no_room_for_its_log(
-    server: OwnServer, memory: Memolith, disk: Path, kept: set[str]
+def _survives_full_log_disk(
+    server: OwnServer, memory: Memolith, disk: Path, acknowledged: set[str]
 ) -> None:
-    """Then the server ends, as it may not acknowledge what it can't write down."""
+    """The server stops when it can't write its write-ahead log."""
     refused = ""
     with filled(disk):
         while not refused:
             with suppress(psycopg.Error), psycopg.connect(server.url, autocommit=True) as raw:
-                raw.execute("SELECT pg_switch_wal()")  # soon at the end of what it has
+                raw.execute("SELECT pg_switch_wal()")  # uses up its segments
             try:
-                memory.remember(text(len(kept)), owner="alice")
+                memory.remember(text(len(acknowledged)), owner="alice")
             except StoreUnavailable as error:
                 refused = str(error)
             else:
-                kept.add(text(len(kept)))
+                acknowledged.add(text(len(acknowledged)))
     assert (
         "can't be reached" in refused or "it is unknown whether the changes were saved" in refused
     )
     server.restart()
-    memory.remember(text(len(kept)), owner="alice")
-    kept.add(text(len(kept)))
-    assert told(memory) == kept
+    memory.remember(text(len(acknowledged)), owner="alice")
+    acknowledged.add(text(len(acknowledged)))
+    assert stored_texts(memory) == acknowledged
     assert memory.verify().findings == ()
 
 
 @pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root may mount")
-def test_who_meets_a_full_disk() -> None:
-    # Not below a folder of pytest's, which only this user may enter.
+def test_acknowledged_writes_survive_a_full_disk() -> None:
+    # Folders of pytest can't be entered by the user of the server process.
     with tempfile.TemporaryDirectory(prefix="memolith-disks-") as folder:
-        run_apart(_meets_full_disks, Path(folder))
+        run_apart(_survives_full_disks, Path(folder))

@@ -1,4 +1,4 @@
-"""The index of vectors: built while the store is in use, and used by the search's statement."""
+"""The vector index is built while the store is in use, and the search statement uses it."""
 
 from __future__ import annotations
 
@@ -58,17 +58,19 @@ def url(postgres_url: str) -> Iterator[str]:
 
 
 @pytest.fixture(params=["plain", "whole", "encrypted"])
-def opened(request: pytest.FixtureRequest, url: str, tmp_path: Path) -> Iterator[PostgresStore]:
-    """A store that searches in the database, with many vectors of Alice's and some of Bob's."""
+def store_in_use(
+    request: pytest.FixtureRequest, url: str, tmp_path: Path
+) -> Iterator[PostgresStore]:
+    """A store that searches in the database, with many vectors of Alice and Bob."""
     ciphers: CipherProvider = PlainCipher()
     if request.param == "encrypted":
         ciphers = KeyRingCiphers(KeyRing(tmp_path / "ring", KeyFile(tmp_path / "key")))
-    store = filled(url, ciphers, NewStoreOptions(half_precision=request.param == "plain"))
+    store = fill_store(url, ciphers, NewStoreOptions(half_precision=request.param == "plain"))
     yield store
     store.close()
 
 
-def filled(url: str, ciphers: CipherProvider, making: NewStoreOptions) -> PostgresStore:
+def fill_store(url: str, ciphers: CipherProvider, making: NewStoreOptions) -> PostgresStore:
     store = PostgresStore.open(
         url, cipher=ciphers, schema=SCHEMA, options=making, vectors_in_memory=0
     )
@@ -84,24 +86,24 @@ def entry(vector: Vectors) -> IndexEntry:
     return IndexEntry(Features(Trait.NONE, 1, 1), (passage,), "")
 
 
-def place(url: str) -> DatabaseLocation:
+def locate(url: str) -> DatabaseLocation:
     return parse_dsn(url, SCHEMA, 5)
 
 
-def built(url: str, kind: str = "hnsw", lists: int = 10) -> tuple[bool, list[str]]:
-    told: list[str] = []
-    return build_indexes(place(url), kind, lists, told.append, lambda _: None), told
+def build(url: str, kind: str = "hnsw", lists: int = 10) -> tuple[bool, list[str]]:
+    executed: list[str] = []
+    return build_indexes(locate(url), kind, lists, executed.append, lambda _: None), executed
 
 
 def indexes(url: str) -> dict[str, tuple[str, bool]]:
-    with session(place(url)) as raw:
+    with session(locate(url)) as raw:
         return {each.name: (each.kind, each.is_valid) for each in list_vector_indexes(raw, SCHEMA)}
 
 
-def asked(
+def search_rows(
     store: PostgresStore, query: Vectors, before: str = "", column: str = "vector"
 ) -> list[tuple[object, ...]]:
-    """Return what the statement of the search gives where only an index puts things in order."""
+    """Run the search statement with sorting disabled, so that only an index can order rows."""
     with store._connections.read("alice") as connection:
         for setting in ("enable_seqscan", "enable_sort"):
             connection.run(f"SET LOCAL {setting} = off")
@@ -115,30 +117,30 @@ def asked(
 
 
 @pytest.mark.parametrize("kind", ["hnsw", "ivfflat"])
-def test_the_search_uses_the_index_and_finds_the_nearest(
-    opened: PostgresStore, url: str, kind: str
+def test_search_uses_the_index_and_finds_the_nearest(
+    store_in_use: PostgresStore, url: str, kind: str
 ) -> None:
-    assert built(url, kind)[0]
+    assert build(url, kind)[0]
     assert indexes(url) == {NAME: (kind, True)}
     query = DRAWN[0][5] // 2
-    plan = "\n".join(str(line) for (line,) in asked(opened, query, "EXPLAIN "))
+    plan = "\n".join(str(line) for (line,) in search_rows(store_in_use, query, "EXPLAIN "))
     assert f"Index Scan using {NAME}" in plan
-    rows = asked(opened, query)
+    rows = search_rows(store_in_use, query)
     assert len(rows) == 200
     similar = cosines(DRAWN[0], query)
     exact = (np.argsort(-similar, kind="stable") + 1).tolist()
     assert [row[0] for row in rows][:10] == exact[:10]
-    # A distance by half precision is off by less than the search allows for.
+    # The error of half-precision distances is below the tolerance of the search.
     off = [abs(1 - float(str(row[1])) - similar[int(str(row[0])) - 1]) for row in rows]
     assert max(off) < PgvectorTables.distance_tolerance
-    with opened.read("alice") as snapshot:
+    with store_in_use.read("alice") as snapshot:
         assert snapshot.nearest(query, 10, SearchFilter(now=at(9_999))).tolist() == exact[:10]
 
 
-def test_where_the_index_gives_up_early_all_of_the_owners_are_compared(url: str) -> None:
-    """As it does among very many owners: it looks at so many vectors, whosever they are."""
-    with closing(filled(url, PlainCipher(), NewStoreOptions())) as store:
-        built(url)
+def test_search_compares_all_vectors_if_the_index_stops_early(url: str) -> None:
+    """With very many owners, the scan limit is reached by vectors of other owners."""
+    with closing(fill_store(url, PlainCipher(), NewStoreOptions())) as store:
+        build(url)
         with store._connections.read("alice") as connection:
             for setting in ("enable_sort = off", "hnsw.ef_search = 1", "hnsw.max_scan_tuples = 1"):
                 connection.run(f"SET LOCAL {setting}")
@@ -146,7 +148,7 @@ def test_where_the_index_gives_up_early_all_of_the_owners_are_compared(url: str)
             sealing = store._encryption("alice", owner)
             tables = PgvectorTables(connection, sealing, owner.number, "vector")
             query = DRAWN[0][5] // 2
-            assert len(asked(store, query)) == 200
+            assert len(search_rows(store, query)) == 200
             near = tables.find_candidates(query, 200, None)
         similar = np.sort(cosines(DRAWN[0], query))[::-1]
         assert len(near.items) == 200
@@ -155,93 +157,95 @@ def test_where_the_index_gives_up_early_all_of_the_owners_are_compared(url: str)
         )
 
 
-def test_an_index_of_another_kind_takes_the_place_of_the_first(url: str) -> None:
-    filled(url, PlainCipher(), NewStoreOptions()).close()
-    assert built(url) == (
+def test_index_of_another_kind_replaces_the_first(url: str) -> None:
+    fill_store(url, PlainCipher(), NewStoreOptions()).close()
+    assert build(url) == (
         True,
         build_index_statements(VectorIndexSpec("hnsw", "vector", DIMENSION), 0),
     )
-    assert built(url) == (False, [])
-    _, told = built(url, "ivfflat")
-    assert told[0] == f"DROP INDEX CONCURRENTLY IF EXISTS {NAME}"
+    assert build(url) == (False, [])
+    _, executed = build(url, "ivfflat")
+    assert executed[0] == f"DROP INDEX CONCURRENTLY IF EXISTS {NAME}"
     assert indexes(url) == {NAME: ("ivfflat", True)}
-    assert built(url, "ivfflat", 20)[0]
-    assert drop_indexes(place(url), lambda _: None)
-    assert not drop_indexes(place(url), lambda _: None)
+    assert build(url, "ivfflat", 20)[0]
+    assert drop_indexes(locate(url), lambda _: None)
+    assert not drop_indexes(locate(url), lambda _: None)
     assert indexes(url) == {}
 
 
-def test_a_table_in_parts_has_an_index_of_each_part(url: str) -> None:
-    with closing(filled(url, PlainCipher(), NewStoreOptions(partitions=2))) as store:
-        assert built(url)[0]
+def test_partitioned_table_has_an_index_on_each_partition(url: str) -> None:
+    with closing(fill_store(url, PlainCipher(), NewStoreOptions(partitions=2))) as store:
+        assert build(url)[0]
         assert indexes(url) == dict.fromkeys(
             (NAME, "passages_0_nearest", "passages_1_nearest"), ("hnsw", True)
         )
-        plan = "\n".join(str(line) for (line,) in asked(store, DRAWN[0][5], "EXPLAIN "))
+        plan = "\n".join(str(line) for (line,) in search_rows(store, DRAWN[0][5], "EXPLAIN "))
         assert re.search(r"Index Scan using passages_[01]_nearest", plan)
-        assert built(url) == (False, [])
-        assert built(url, "ivfflat")[0]
+        assert build(url) == (False, [])
+        assert build(url, "ivfflat")[0]
         assert set(indexes(url).values()) == {("ivfflat", True)}
-        assert drop_indexes(place(url), lambda _: None)
+        assert drop_indexes(locate(url), lambda _: None)
         assert indexes(url) == {}
 
 
-def test_what_a_killed_build_has_left_is_built_anew(url: str) -> None:
-    filled(url, PlainCipher(), NewStoreOptions()).close()
-    built(url)
-    with session(place(url)) as raw:  # as the server leaves it
+def test_invalid_index_of_a_killed_build_is_rebuilt(url: str) -> None:
+    fill_store(url, PlainCipher(), NewStoreOptions()).close()
+    build(url)
+    with session(locate(url)) as raw:  # the state after a killed build
         raw.execute(
             "UPDATE pg_index SET indisvalid = false WHERE indexrelid = %s::regclass", (NAME,)
         )
     assert indexes(url) == {NAME: ("hnsw", False)}
-    _, told = built(url)
-    assert told[0] == f"DROP INDEX CONCURRENTLY IF EXISTS {NAME}"
+    _, executed = build(url)
+    assert executed[0] == f"DROP INDEX CONCURRENTLY IF EXISTS {NAME}"
     assert indexes(url) == {NAME: ("hnsw", True)}
 
 
-def test_parts_that_have_their_index_keep_it_when_the_build_goes_on(url: str) -> None:
-    filled(url, PlainCipher(), NewStoreOptions(partitions=2)).close()
+def test_resumed_build_keeps_finished_partition_indexes(url: str) -> None:
+    fill_store(url, PlainCipher(), NewStoreOptions(partitions=2)).close()
     statements = build_index_statements(VectorIndexSpec("hnsw", "vector", DIMENSION), 2)
-    with session(place(url)) as raw:
+    with session(locate(url)) as raw:
         for statement in statements[:3]:
             raw.execute(statement.encode())
     assert indexes(url) == {NAME: ("hnsw", False), "passages_0_nearest": ("hnsw", True)}
-    done, told = built(url)
+    done, executed = build(url)
     assert done
-    assert statements[1] not in told
-    assert statements[3] in told
+    assert statements[1] not in executed
+    assert statements[3] in executed
     assert {valid for _, valid in indexes(url).values()} == {True}
 
 
-def test_writes_go_on_while_the_index_is_built(url: str) -> None:
-    with closing(filled(url, PlainCipher(), NewStoreOptions())) as store:
+def test_writes_succeed_during_the_index_build(url: str) -> None:
+    with closing(fill_store(url, PlainCipher(), NewStoreOptions())) as store:
         done: list[bool] = []
-        building_it = threading.Thread(target=lambda: done.append(built(url)[0]))
+        building_it = threading.Thread(target=lambda: done.append(build(url)[0]))
         building_it.start()
         for n in range(MANY, MANY + 20):
             with store.write("alice") as tx:
                 tx.insert([(memory(n), entry(DRAWN[0][0]))])
         building_it.join()
         assert done == [True]
-        assert len(asked(store, DRAWN[0][0])) == 200
+        assert len(search_rows(store, DRAWN[0][0])) == 200
 
 
-def test_who_does_not_own_the_tables_builds_no_index(url: str) -> None:
-    filled(url, PlainCipher(), NewStoreOptions()).close()
+def test_role_that_does_not_own_the_tables_cannot_build_indexes(url: str) -> None:
+    fill_store(url, PlainCipher(), NewStoreOptions()).close()
     login = own("memolith_test_indexer")
     with psycopg.connect(url, autocommit=True) as connection:
         connection.execute(f"DROP ROLE IF EXISTS {login}".encode())
         connection.execute(f"CREATE ROLE {login} LOGIN IN ROLE memolith_application".encode())
     with pytest.raises(StoreReadOnly, match="as the role that does"):
-        built(f"{url}{'&' if '?' in url else '?'}user={login}")
+        build(f"{url}{'&' if '?' in url else '?'}user={login}")
 
 
-def test_vectors_that_are_being_made_have_an_index_of_their_own(url: str) -> None:
-    with closing(filled(url, PlainCipher(), NewStoreOptions())) as store:
-        assert built(url)[0]
+def test_vectors_of_a_reembedding_have_their_own_index(url: str) -> None:
+    with closing(fill_store(url, PlainCipher(), NewStoreOptions())) as store:
+        assert build(url)[0]
         store.begin_reembedding(EmbeddingModel("other", 2 * DIMENSION))
-        _, told = built(url)
-        assert told == build_index_statements(VectorIndexSpec("hnsw", "vector2", 2 * DIMENSION), 0)
+        _, executed = build(url)
+        assert executed == build_index_statements(
+            VectorIndexSpec("hnsw", "vector2", 2 * DIMENSION), 0
+        )
         assert indexes(url) == dict.fromkeys((NAME, f"{NAME}2"), ("hnsw", True))
         store.abandon_reembedding()
         store.mark_unused_removed()
@@ -250,17 +254,17 @@ def test_vectors_that_are_being_made_have_an_index_of_their_own(url: str) -> Non
         store.begin_reembedding(EmbeddingModel("other", 2 * DIMENSION))
         store.abandon_reembedding()
         store.mark_unused_removed()
-        _, told = built(url)
-        assert told == [f"DROP INDEX CONCURRENTLY IF EXISTS {NAME}2"]
+        _, executed = build(url)
+        assert executed == [f"DROP INDEX CONCURRENTLY IF EXISTS {NAME}2"]
 
 
-def test_without_vectors_there_is_nothing_to_index(url: str) -> None:
+def test_index_build_without_vectors_is_refused(url: str) -> None:
     PostgresStore.open(url, cipher=PlainCipher(), schema=SCHEMA).close()
     with pytest.raises(InvalidInput, match="no vectors yet"):
-        built(url)
+        build(url)
 
 
-def test_every_table_is_distributed_by_owner_or_whole_everywhere() -> None:
+def test_every_table_is_distributed_by_owner_or_replicated() -> None:
     statements = build_distribution_statements()
     assert statements[: len(SHARED_TABLES)] == [
         f"SELECT create_reference_table('{table}')" for table in SHARED_TABLES
@@ -272,8 +276,8 @@ def test_every_table_is_distributed_by_owner_or_whole_everywhere() -> None:
     ]
 
 
-def test_where_tables_are_distributed_settings_reach_every_machine() -> None:
-    """As Citus passes on `SET LOCAL`, and neither `SET` nor `set_config`."""
+def test_distributed_transactions_apply_search_settings_on_every_node() -> None:
+    """Citus propagates `SET LOCAL`, but neither `SET` nor `set_config`."""
     access = ConnectionSettings("", "a cluster", SCHEMA, None, False, 1, 1, is_distributed=True)
     assert access.transaction_settings == "".join(
         f"; SET LOCAL {setting}" for setting in VECTOR_SEARCH_SETTINGS

@@ -1,4 +1,4 @@
-"""The keys of a store in PostgreSQL: shared by machines, and apart from the data."""
+"""The key ring of a PostgreSQL store: shared by machines, separate from the data."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from memolith.testing.fakes import HashingEmbedder, WordCounter
 from support.postgres import dropped, own
 
 SCHEMA = own("keyed")
-SAID = "My sister lives in Lisbon"
+CONTENT = "My sister lives in Lisbon"
 
 
 @pytest.fixture
@@ -31,65 +31,65 @@ def url(postgres_url: str) -> Iterator[str]:
 
 
 @pytest.fixture(autouse=True)
-def _folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def isolated_config_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
 
 
-def loaded(url: str, **more: object) -> LoadedSettings:
+def load_config(url: str, **more: object) -> LoadedSettings:
     dotted = {name.replace("__", "."): value for name, value in more.items()}
     return load(overrides={"store": url, "postgres.schema": SCHEMA, **dotted})
 
 
-def opened(config: LoadedSettings) -> Memolith:
+def open_memory(config: LoadedSettings) -> Memolith:
     return Memolith.open(config=config, embedder=HashingEmbedder(), tokens=WordCounter())
 
 
-def recalled(memory: Memolith) -> list[str]:
+def recall_contents(memory: Memolith) -> list[str]:
     return [each.record.content for each in memory.owner("alice").recall("sister").memories]
 
 
-def test_another_machine_opens_the_store_with_the_master_key_alone(
+def test_another_machine_needs_only_the_master_key(
     url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    config = loaded(url)
-    with opened(config) as memory:
-        memory.owner("alice").remember(SAID)
+    config = load_config(url)
+    with open_memory(config) as memory:
+        memory.owner("alice").remember(CONTENT)
     master = key_file(config.settings).path
     assert [file.name for file in master.parent.iterdir()] == [master.name]
     key = master.read_text().strip()
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "other machine"))
-    config = loaded(url)
+    config = load_config(url)
     with pytest.raises(KeyUnavailable, match="the key file is missing"):
-        opened(config)
+        open_memory(config)
     monkeypatch.setenv("MEMOLITH_KEY", key)
-    with opened(config) as memory:
-        assert recalled(memory) == [SAID]
+    with open_memory(config) as memory:
+        assert recall_contents(memory) == [CONTENT]
         memory.owner("bob").remember("Something of bob's")
     monkeypatch.setenv("MEMOLITH_KEY", "ab" * 32)
     with pytest.raises(KeyUnavailable, match="does not match the key ring"):
-        opened(config)
+        open_memory(config)
 
 
-def test_who_opens_a_new_store_at_once_gets_the_same_one(url: str) -> None:
-    config = loaded(url)
+def test_concurrent_first_openings_create_one_store(url: str) -> None:
+    config = load_config(url)
 
-    def stored(number: int) -> None:
-        with opened(config) as memory:
-            memory.owner(f"owner {number}").remember(SAID)
+    def store_one(number: int) -> None:
+        with open_memory(config) as memory:
+            memory.owner(f"owner {number}").remember(CONTENT)
 
     with ThreadPoolExecutor(4) as pool:
-        list(pool.map(stored, range(4)))
-    with opened(config) as memory:
+        list(pool.map(store_one, range(4)))
+    with open_memory(config) as memory:
         assert len(memory.owners()) == 4
         assert memory.verify().findings == ()
     with closing(open_key_ring(config.settings)) as ring:
         assert len(ring.export_contents()[1].stores) == 1
 
 
-def test_no_key_stands_in_the_stores_own_schema(url: str) -> None:
-    config = loaded(url)
-    with opened(config) as memory:
-        memory.owner("alice").remember(SAID)
+def test_store_schema_contains_no_keys(url: str) -> None:
+    config = load_config(url)
+    with open_memory(config) as memory:
+        memory.owner("alice").remember(CONTENT)
     ring = open_key_ring(config.settings)
     wrapped = {
         row[-1]
@@ -111,9 +111,9 @@ def test_no_key_stands_in_the_stores_own_schema(url: str) -> None:
     assert not any(each is not None and each.hex() in held for each in wrapped)
 
 
-def test_maintenance_sees_no_keys_and_the_application_does(url: str) -> None:
-    with opened(loaded(url)) as memory:
-        memory.owner("alice").remember(SAID)
+def test_only_the_application_role_can_read_keys(url: str) -> None:
+    with open_memory(load_config(url)) as memory:
+        memory.owner("alice").remember(CONTENT)
     with psycopg.connect(url, autocommit=True) as connection:
         connection.execute("SET ROLE memolith_application")
         assert connection.execute(f"TABLE {SCHEMA}_keys.owners".encode()).fetchall()
@@ -124,11 +124,11 @@ def test_maintenance_sees_no_keys_and_the_application_does(url: str) -> None:
                 connection.execute(f"TABLE {SCHEMA}_keys.{table}".encode())
 
 
-def test_an_owner_who_was_erased_has_no_key_any_more(url: str) -> None:
-    config = loaded(url)
-    with opened(config) as memory:
-        memory.owner("alice").remember(SAID)
-        memory.owner("bob").remember(SAID)
+def test_erasing_an_owner_deletes_the_key(url: str) -> None:
+    config = load_config(url)
+    with open_memory(config) as memory:
+        memory.owner("alice").remember(CONTENT)
+        memory.owner("bob").remember(CONTENT)
         memory.erase("alice")
         assert memory._app.store.is_erased("alice")
     ring = open_key_ring(config.settings)
@@ -137,42 +137,42 @@ def test_an_owner_who_was_erased_has_no_key_any_more(url: str) -> None:
     assert sorted(row[3] is None for row in rows) == [False, True]
 
 
-def test_the_keys_of_an_owner_and_the_master_are_changed(url: str) -> None:
-    config = loaded(url)
-    with opened(config) as memory:
-        memory.owner("alice").remember(SAID)
+def test_owner_key_and_master_key_can_be_rotated(url: str) -> None:
+    config = load_config(url)
+    with open_memory(config) as memory:
+        memory.owner("alice").remember(CONTENT)
         assert memory.rotate_key("alice") == 2
-        assert recalled(memory) == [SAID]
+        assert recall_contents(memory) == [CONTENT]
     before = key_file(config.settings).path.read_text()
     ring = open_key_ring(config.settings)
     ring.rotate()
     ring.close()
     assert key_file(config.settings).path.read_text() != before
-    with opened(config) as memory:
-        assert recalled(memory) == [SAID]
+    with open_memory(config) as memory:
+        assert recall_contents(memory) == [CONTENT]
 
 
-def test_the_master_key_of_files_is_another(url: str, tmp_path: Path) -> None:
-    """So that to change the one does not take the other away."""
-    config = loaded(url)
-    with opened(config) as memory:
-        memory.owner("alice").remember(SAID)
-    other = loaded(str(tmp_path / "memory.db"))
-    with opened(other) as memory:
-        memory.owner("alice").remember(SAID)
+def test_file_stores_have_a_separate_master_key(url: str, tmp_path: Path) -> None:
+    """Rotating one master key does not invalidate the other."""
+    config = load_config(url)
+    with open_memory(config) as memory:
+        memory.owner("alice").remember(CONTENT)
+    other = load_config(str(tmp_path / "memory.db"))
+    with open_memory(other) as memory:
+        memory.owner("alice").remember(CONTENT)
     for each in (config, other):
         ring = open_key_ring(each.settings)
         ring.rotate()
         ring.close()
     for each in (config, other):
-        with opened(each) as memory:
-            assert recalled(memory) == [SAID]
+        with open_memory(each) as memory:
+            assert recall_contents(memory) == [CONTENT]
 
 
-def test_a_backup_of_the_keys_brings_a_lost_ring_back(url: str, tmp_path: Path) -> None:
-    config = loaded(url)
-    with opened(config) as memory:
-        memory.owner("alice").remember(SAID)
+def test_key_backup_restores_a_lost_key_ring(url: str, tmp_path: Path) -> None:
+    config = load_config(url)
+    with open_memory(config) as memory:
+        memory.owner("alice").remember(CONTENT)
     ring, file = open_key_ring(config.settings), tmp_path / "keys.json"
     back_up_keys(ring, file, None)
     key_file(config.settings).path.unlink()
@@ -180,18 +180,18 @@ def test_a_backup_of_the_keys_brings_a_lost_ring_back(url: str, tmp_path: Path) 
         connection.execute(f"DROP SCHEMA {SCHEMA}_keys CASCADE".encode())
     ring.close()
     with pytest.raises(KeyUnavailable, match="the key ring is missing"):
-        opened(config)
+        open_memory(config)
     ring = open_key_ring(config.settings)
     restore_keys(file, None, ring, key_file(config.settings))
     ring.close()
-    with opened(config) as memory:
-        assert recalled(memory) == [SAID]
+    with open_memory(config) as memory:
+        assert recall_contents(memory) == [CONTENT]
 
 
-def test_the_ring_can_stay_in_the_file(url: str) -> None:
-    config = loaded(url, postgres__key_ring="file")
-    with opened(config) as memory:
-        memory.owner("alice").remember(SAID)
+def test_key_ring_can_be_stored_in_a_file(url: str) -> None:
+    config = load_config(url, postgres__key_ring="file")
+    with open_memory(config) as memory:
+        memory.owner("alice").remember(CONTENT)
     names = {file.name for file in key_file(config.settings).path.parent.iterdir()}
     assert names == {"memory_encryption.key", "memory_encryption.key.ring"}
     with psycopg.connect(url) as connection:
@@ -199,24 +199,24 @@ def test_the_ring_can_stay_in_the_file(url: str) -> None:
         assert found == (None,)
 
 
-def test_reset_deletes_the_store_and_its_keys_also_without_the_key(url: str) -> None:
-    config = loaded(url)
+def test_reset_without_the_master_key_deletes_store_and_keys(url: str) -> None:
+    config = load_config(url)
     assert reset_store(config.settings) == []
-    with opened(config) as memory:
-        memory.owner("alice").remember(SAID)
+    with open_memory(config) as memory:
+        memory.owner("alice").remember(CONTENT)
     key_file(config.settings).path.unlink()
     (gone,) = reset_store(config.settings)
     assert gone.endswith(f"schema {SCHEMA}")
-    with opened(config) as memory:
-        assert recalled(memory) == []
+    with open_memory(config) as memory:
+        assert recall_contents(memory) == []
 
 
-def test_who_may_not_make_a_ring_is_told_so(url: str) -> None:
+def test_role_without_permission_cannot_create_a_key_ring(url: str) -> None:
     login = own("memolith_test_ringless")
     with psycopg.connect(url, autocommit=True) as connection:
         connection.execute(f"DROP ROLE IF EXISTS {login}".encode())
         connection.execute(f"CREATE ROLE {login} LOGIN".encode())
-    ring = open_key_ring(loaded(f"{url}{'&' if '?' in url else '?'}user={login}").settings)
+    ring = open_key_ring(load_config(f"{url}{'&' if '?' in url else '?'}user={login}").settings)
     with pytest.raises(StoreReadOnly, match="not allowed to create one"):
         ring.add_store()
     ring.close()

@@ -1,4 +1,4 @@
-"""Integers go to PostgreSQL as they are, however large, and however many at once."""
+"""Arrays of integers are sent to PostgreSQL unchanged, up to 64 bits."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from memolith.adapters.postgres.dialect import BigintArray, register_adapters
 from support.postgres import on_server
 
-_ASKED = "SELECT pg_typeof($1)::text, array_agg(w.value ORDER BY w.rowid) FROM unnest($1)"
-_ASKED += " WITH ORDINALITY AS w (value, rowid)"
+_QUERY = "SELECT pg_typeof($1)::text, array_agg(w.value ORDER BY w.rowid) FROM unnest($1)"
+_QUERY += " WITH ORDINALITY AS w (value, rowid)"
 
 
 @pytest.fixture(scope="module")
@@ -25,8 +25,8 @@ def cursor() -> Iterator[psycopg.RawCursor[tuple[str, list[int]]]]:
 
 @settings(max_examples=50, deadline=None)
 @given(values=st.lists(st.integers(-(2**63), 2**63 - 1), min_size=1))
-def test_many_numbers_arrive_as_they_are(
+def test_bigint_arrays_are_sent_unchanged(
     cursor: psycopg.RawCursor[tuple[str, list[int]]], values: list[int]
 ) -> None:
-    found = cursor.execute(_ASKED, (BigintArray(values),), binary=True).fetchone()
+    found = cursor.execute(_QUERY, (BigintArray(values),), binary=True).fetchone()
     assert found == ("bigint[]", values)

@@ -1,4 +1,4 @@
-"""What a PostgreSQL database lacks, or does not allow, is said so that it can be mended."""
+"""Errors for a missing PostgreSQL feature or permission name the fix."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from support.postgres import new_database, own
 _ROLE = own("opening_login")
 
 
-def opened(url: str) -> Memolith:
+def open_memory(url: str) -> Memolith:
     return Memolith.open(
         url,
         embedder=HashingEmbedder(),
@@ -36,14 +36,14 @@ def opened(url: str) -> Memolith:
 
 @pytest.fixture
 def url(postgres_url: str) -> Iterator[str]:
-    """A new database, in which nothing is."""
+    """A new, empty database."""
     with new_database(postgres_url) as made:
         yield made
 
 
 @pytest.fixture
 def role(url: str) -> Iterator[str]:
-    """A role that may log in, and nothing else."""
+    """A role with no permission except to log in."""
     _run(url, f"DROP ROLE IF EXISTS {_ROLE}", f"CREATE ROLE {_ROLE} LOGIN")
     yield _ROLE
     _run(url, f"REASSIGN OWNED BY {_ROLE} TO CURRENT_USER", f"DROP OWNED BY {_ROLE}")
@@ -56,33 +56,33 @@ def _run(url: str, *statements: str) -> None:
             raw.execute(statement.encode())
 
 
-def _named(url: str) -> sql.Identifier:
+def _database_identifier(url: str) -> sql.Identifier:
     return sql.Identifier(url.partition("?")[0].rpartition("/")[2])
 
 
-def _as(url: str, role: str) -> str:
+def _with_role(url: str, role: str) -> str:
     head, _, tail = url.partition("@")
     return f"{head.partition('://')[0]}://{role}@{tail}"
 
 
-def test_a_role_that_may_not_use_the_store_is_told_what_to_grant(url: str, role: str) -> None:
-    with opened(url) as memory:
+def test_error_for_an_unauthorized_role_names_the_grant(url: str, role: str) -> None:
+    with open_memory(url) as memory:
         memory.remember("Lives in Oslo", owner="alice")
     with pytest.raises(InvalidConfiguration, match=f"GRANT {APPLICATION} TO {role}"):
-        opened(_as(url, role))
+        open_memory(_with_role(url, role))
     _run(url, f"GRANT {APPLICATION} TO {role}")
-    with opened(_as(url, role)) as memory:
+    with open_memory(_with_role(url, role)) as memory:
         assert memory.recall("Oslo", owner="alice").memories
 
 
-def test_where_nothing_may_be_written_all_can_be_read(
+def test_read_only_role_can_read_everything(
     url: str, role: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    with opened(url) as memory:
+    with open_memory(url) as memory:
         kept = memory.remember("Lives in Oslo", owner="alice")
     _run(url, f"GRANT {APPLICATION} TO {role}")
     _run(url, f"ALTER ROLE {role} SET default_transaction_read_only = on")
-    with opened(_as(url, role)) as memory:
+    with open_memory(_with_role(url, role)) as memory:
         assert memory.recall("Oslo", owner="alice").memories[0].id == kept.id
         assert list(memory.export(owner="alice"))
         assert memory.verify().is_clean
@@ -97,49 +97,53 @@ def test_where_nothing_may_be_written_all_can_be_read(
     assert not caplog.records
 
 
-def test_in_a_database_that_is_only_read_no_store_is_made(url: str) -> None:
+def test_read_only_database_refuses_to_create_a_store(url: str) -> None:
     with psycopg.connect(url, autocommit=True) as raw:
         raw.execute(
-            sql.SQL("ALTER DATABASE {} SET default_transaction_read_only = on").format(_named(url))
+            sql.SQL("ALTER DATABASE {} SET default_transaction_read_only = on").format(
+                _database_identifier(url)
+            )
         )
     with pytest.raises(StoreReadOnly, match="is read-only"):
-        opened(url)
+        open_memory(url)
 
 
-def test_pgvector_may_be_in_a_schema_of_its_own(url: str, role: str) -> None:
+def test_pgvector_can_be_in_its_own_schema(url: str, role: str) -> None:
     _run(url, "CREATE SCHEMA extensions", "CREATE EXTENSION vector SCHEMA extensions")
-    with opened(url) as memory:
+    with open_memory(url) as memory:
         memory.remember("Lives in Oslo", owner="alice")
     _run(url, f"GRANT {APPLICATION} TO {role}")
-    with opened(_as(url, role)) as memory:
+    with open_memory(_with_role(url, role)) as memory:
         assert memory.recall("Oslo", owner="alice", mode="vector").memories
 
 
-def test_a_server_without_pgvector_is_refused(url: str, tmp_path: Path) -> None:
+def test_server_without_pgvector_is_refused(url: str, tmp_path: Path) -> None:
     with psycopg.connect(url, autocommit=True) as raw:
         if raw.info.server_version < 180_000:
             pytest.skip("extensions can be hidden from PostgreSQL 18 on")
         raw.execute(
             sql.SQL("ALTER DATABASE {} SET extension_control_path = {}").format(
-                _named(url), str(tmp_path)
+                _database_identifier(url), str(tmp_path)
             )
         )
     with pytest.raises(InvalidConfiguration, match="does not have pgvector"):
-        opened(url)
+        open_memory(url)
 
 
-def test_a_role_that_may_not_install_pgvector_is_told_so(url: str, role: str) -> None:
+def test_role_that_may_not_install_pgvector_is_refused(url: str, role: str) -> None:
     with psycopg.connect(url, autocommit=True) as raw:
         raw.execute(
-            sql.SQL("GRANT CREATE ON DATABASE {} TO {}").format(_named(url), sql.Identifier(role))
+            sql.SQL("GRANT CREATE ON DATABASE {} TO {}").format(
+                _database_identifier(url), sql.Identifier(role)
+            )
         )
     with pytest.raises(StoreReadOnly, match='permission denied to create extension "vector"'):
-        opened(_as(url, role))
+        open_memory(_with_role(url, role))
 
 
 @contextmanager
-def _older() -> Iterator[int]:
-    """Give the port of a server that says that it is PostgreSQL 15, and no more."""
+def older_server() -> Iterator[int]:
+    """Yield the port of a server that reports version 15 and answers nothing else."""
     with socket.create_server(("127.0.0.1", 0)) as listening:
 
         def serve() -> None:
@@ -158,7 +162,7 @@ def _older() -> Iterator[int]:
         serving.join()
 
 
-def test_an_older_server_is_refused() -> None:
+def test_older_server_is_refused() -> None:
     refused = r"PostgreSQL 15\.18 \(Debian\); version 17 or newer is required"
-    with _older() as port, pytest.raises(InvalidConfiguration, match=refused):
-        opened(f"postgresql://me@127.0.0.1:{port}/x?sslmode=disable&gssencmode=disable")
+    with older_server() as port, pytest.raises(InvalidConfiguration, match=refused):
+        open_memory(f"postgresql://me@127.0.0.1:{port}/x?sslmode=disable&gssencmode=disable")

@@ -1,4 +1,4 @@
-"""PostgreSQL keeps owners apart: by the role and the policies, whatever a statement forgets."""
+"""Roles and row-level security isolate owners in PostgreSQL, even for incomplete statements."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -39,12 +39,12 @@ def as_superuser(url: str) -> Iterator[psycopg.Connection[tuple[object, ...]]]:
         yield raw
 
 
-def numbers_in(connection: Connection, table: str) -> set[int]:
+def select_owner_ids(connection: Connection, table: str) -> set[int]:
     rows = connection.rows(f"SELECT owner_id FROM {table}")  # noqa: S608 - one of ours
     return {number for (number,) in rows}
 
 
-def test_no_connection_of_the_store_is_a_superusers(store: PostgresStore) -> None:
+def test_store_connections_are_not_superuser(store: PostgresStore) -> None:
     for lend in (store._connections.read, store._connections.write):
         with lend("alice") as connection:
             who = connection.row(
@@ -55,28 +55,28 @@ def test_no_connection_of_the_store_is_a_superusers(store: PostgresStore) -> Non
 
 
 @pytest.mark.parametrize("table", OWNER_TABLES)
-def test_a_statement_without_a_condition_sees_one_owner(store: PostgresStore, table: str) -> None:
+def test_statement_without_a_condition_sees_one_owner(store: PostgresStore, table: str) -> None:
     with store._connections.read("alice") as connection:
-        seen = numbers_in(connection, table)
+        seen = select_owner_ids(connection, table)
     assert seen == {ALICE}
 
 
 @pytest.mark.parametrize("table", OWNER_TABLES)
-def test_where_no_owner_is_named_nothing_is_seen(store: PostgresStore, table: str) -> None:
+def test_connection_without_an_owner_sees_nothing(store: PostgresStore, table: str) -> None:
     with store._connections.read("alice") as connection:
-        numbers_in(connection, table)
+        select_owner_ids(connection, table)
     with store._connections.read() as connection:
-        assert numbers_in(connection, table) == set()
+        assert select_owner_ids(connection, table) == set()
 
 
-def test_a_setting_does_not_outlive_its_transaction(store: PostgresStore) -> None:
+def test_owner_setting_ends_with_its_transaction(store: PostgresStore) -> None:
     with store._connections.read("alice"):
         pass
     with store._connections.autocommit() as connection:
-        assert numbers_in(connection, "memories") == set()
+        assert select_owner_ids(connection, "memories") == set()
 
 
-def test_what_is_not_the_owners_is_neither_changed_nor_removed(store: PostgresStore) -> None:
+def test_rows_of_another_owner_are_not_updated_or_deleted(store: PostgresStore) -> None:
     with store._connections.write("alice") as connection:
         assert connection.run("UPDATE memories SET strength = 0 WHERE owner_id = ?", (BOB,)) == 0
         assert connection.run("DELETE FROM memories WHERE owner_id = ?", (BOB,)) == 0
@@ -84,14 +84,12 @@ def test_what_is_not_the_owners_is_neither_changed_nor_removed(store: PostgresSt
 
 
 @pytest.mark.parametrize("table", OWNER_TABLES)
-def test_no_row_is_given_to_another(store: PostgresStore, table: str) -> None:
+def test_rows_cannot_be_moved_to_another_owner(store: PostgresStore, table: str) -> None:
     with store._connections.write("alice") as connection, pytest.raises(StoreReadOnly):
         connection.run(f"UPDATE {table} SET owner_id = ?", (BOB,))  # noqa: S608 - one of ours
 
 
-def test_every_table_of_owners_is_bound_and_the_others_are_known(
-    store: PostgresStore, postgres_url: str
-) -> None:
+def test_every_table_with_owner_rows_is_listed(store: PostgresStore, postgres_url: str) -> None:
     assert store.owners()
     asked = (
         "SELECT c.relname, EXISTS (SELECT 1 FROM pg_attribute AS a WHERE a.attrelid = c.oid AND"
@@ -105,20 +103,20 @@ def test_every_table_of_owners_is_bound_and_the_others_are_known(
     assert others == {"meta", "idempotency", "jobs", "api_keys", "tombstones"}
 
 
-def test_nothing_is_written_in_anothers_name(store: PostgresStore) -> None:
+def test_rows_cannot_be_written_for_another_owner(store: PostgresStore) -> None:
     with store._connections.write("alice") as connection, pytest.raises(StoreReadOnly):
         connection.run("INSERT INTO tags VALUES (?, ?, ?)", (BOB, b"t", 1))
     with store._connections.write("alice") as connection, pytest.raises(StoreReadOnly):
         connection.run("UPDATE tags SET owner_id = ?", (BOB,))
 
 
-def test_across_owners_only_what_functions_give_is_known(store: PostgresStore) -> None:
+def test_owners_are_listed_only_by_functions(store: PostgresStore) -> None:
     assert store.owners() == ["alice", "bob"]
     with store._connections.read() as connection:
-        assert numbers_in(connection, "owners") == set()
+        assert select_owner_ids(connection, "owners") == set()
 
 
-def test_maintenance_sees_no_content(store: PostgresStore, postgres_url: str) -> None:
+def test_maintenance_role_cannot_read_content(store: PostgresStore, postgres_url: str) -> None:
     assert store.owners()
     with as_superuser(postgres_url) as raw:
         raw.execute(f"SET ROLE {MAINTENANCE}".encode())
@@ -130,14 +128,14 @@ def test_maintenance_sees_no_content(store: PostgresStore, postgres_url: str) ->
 
 SEEN_ACROSS = {
     *("owner_id", "name"),
-    *("work", "until"),  # which claims are free
-    *("number", "marks", "retry_at", "valid_to"),  # which messages wait
-    *("vector", "vector2"),  # whether there is one: nothing gives what it is
-    *("next_item", "reembedded_to"),  # how far owners are
+    *("work", "until"),  # which leases are free
+    *("number", "marks", "retry_at", "valid_to"),  # which messages are pending
+    *("vector", "vector2"),  # only its presence: no function returns it
+    *("next_item", "reembedded_to"),  # the progress of owners
 }
 
 
-def test_maintenance_is_asked_by_functions_that_give_names_and_numbers(
+def test_maintenance_functions_return_only_names_and_numbers(
     store: PostgresStore, postgres_url: str
 ) -> None:
     assert store.owners()
@@ -159,7 +157,7 @@ def test_maintenance_is_asked_by_functions_that_give_names_and_numbers(
     }
 
 
-def test_keywords_are_found_by_their_index_under_the_policy(
+def test_keyword_search_uses_the_index_under_the_policy(
     store: PostgresStore, postgres_url: str
 ) -> None:
     many = [(memory(n), short_entry(f"word{n % 50} tea")) for n in range(100, 2_100)]
@@ -179,7 +177,7 @@ def test_keywords_are_found_by_their_index_under_the_policy(
     assert "term = w.value" in condition
 
 
-def test_a_role_that_policies_do_not_bind_is_refused(
+def test_role_that_bypasses_row_level_security_is_refused(
     store: PostgresStore, postgres_url: str
 ) -> None:
     assert store.owners()
@@ -188,17 +186,17 @@ def test_a_role_that_policies_do_not_bind_is_refused(
         raw.execute(f"CREATE ROLE {_LOGIN} LOGIN BYPASSRLS".encode())
         raw.execute(f"GRANT {APPLICATION} TO {_LOGIN} WITH SET FALSE".encode())
     with pytest.raises(InvalidConfiguration, match="bypasses row-level security"):
-        _opened(postgres_url, user=_LOGIN)
+        _open_store(postgres_url, user=_LOGIN)
 
 
-def test_a_role_of_the_applications_group_is_enough(
+def test_member_of_the_application_role_can_open_the_store(
     store: PostgresStore, postgres_url: str
 ) -> None:
     assert store.owners()
     with as_superuser(postgres_url) as raw:
         raw.execute(f"DROP ROLE IF EXISTS {_LOGIN}".encode())
         raw.execute(f"CREATE ROLE {_LOGIN} LOGIN IN ROLE {APPLICATION}".encode())
-    again = _opened(postgres_url, user=_LOGIN)
+    again = _open_store(postgres_url, user=_LOGIN)
     try:
         with again.read("bob") as snapshot:
             assert snapshot.memories([record_id(1)])
@@ -215,7 +213,7 @@ def test_a_role_of_the_applications_group_is_enough(
         ("ALTER TABLE {} NO FORCE ROW LEVEL SECURITY", "ALTER TABLE {} FORCE ROW LEVEL SECURITY"),
     ],
 )
-def test_a_table_without_the_policy_is_refused(
+def test_store_without_row_level_security_is_refused(
     store: PostgresStore, postgres_url: str, off: str, on: str
 ) -> None:
     assert store.owners()
@@ -223,13 +221,13 @@ def test_a_table_without_the_policy_is_refused(
         raw.execute(off.format("terms").encode())
         try:
             with pytest.raises(InvalidConfiguration, match="not forced on terms"):
-                _opened(postgres_url)
+                _open_store(postgres_url)
         finally:
             raw.execute(on.format("terms").encode())
 
 
 @pytest.mark.parametrize("hidden", ["-1", "-2"])
-def test_a_probe_that_is_not_seen_as_it_must_be_is_refused(
+def test_store_with_an_ineffective_policy_is_refused(
     store: PostgresStore, postgres_url: str, hidden: str
 ) -> None:
     assert store.owners()
@@ -239,7 +237,7 @@ def test_a_probe_that_is_not_seen_as_it_must_be_is_refused(
         raw.execute(policy.format(f"owner_id = {hidden}").encode())
         try:
             with pytest.raises(InvalidConfiguration, match="shows the wrong rows"):
-                _opened(postgres_url)
+                _open_store(postgres_url)
         finally:
             raw.execute(policy.format(kept).encode())
 
@@ -248,7 +246,7 @@ def test_a_probe_that_is_not_seen_as_it_must_be_is_refused(
     ("schema", "error", "said"),
     [("99", StoreTooNew, "upgrade Memolith"), ("0", StoreUnavailable, "run `memolith db upgrade`")],
 )
-def test_another_schema_is_refused(
+def test_store_of_another_schema_version_is_refused(
     store: PostgresStore, postgres_url: str, schema: str, error: type[Exception], said: str
 ) -> None:
     kept = str(store.meta.schema)
@@ -257,25 +255,25 @@ def test_another_schema_is_refused(
         raw.execute(change, (schema,))
         try:
             with pytest.raises(error, match=said):
-                _opened(postgres_url)
+                _open_store(postgres_url)
         finally:
             raw.execute(change, (kept,))
 
 
-def test_a_role_that_may_make_nothing_is_told_so(postgres_url: str) -> None:
+def test_role_without_permission_cannot_create_a_store(postgres_url: str) -> None:
     with as_superuser(postgres_url) as raw:
         raw.execute(f"DROP ROLE IF EXISTS {_LOGIN}".encode())
         raw.execute(f"CREATE ROLE {_LOGIN} LOGIN".encode())
     with pytest.raises(StoreReadOnly, match="not allowed to create one"):
-        _opened(postgres_url, schema="not_there", user=_LOGIN)
+        _open_store(postgres_url, schema="not_there", user=_LOGIN)
 
 
-def test_a_url_that_is_none_is_refused_without_being_repeated() -> None:
+def test_invalid_url_is_refused_without_being_repeated() -> None:
     with pytest.raises(InvalidConfiguration) as refused:
         PostgresStore.open("postgresql://me:secret@host/x?nonsense=1", cipher=PlainCipher())
     assert "secret" not in str(refused.value)
 
 
-def _opened(url: str, *, schema: str = SCHEMA, user: str | None = None) -> PostgresStore:
+def _open_store(url: str, *, schema: str = SCHEMA, user: str | None = None) -> PostgresStore:
     named = url if user is None else psycopg.conninfo.make_conninfo(url, user=user)
     return PostgresStore.open(named, cipher=PlainCipher(), schema=schema)

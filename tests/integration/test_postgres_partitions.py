@@ -1,4 +1,4 @@
-"""On tables that are parted by owner, what is done for one touches one part."""
+"""On tables partitioned by owner, each statement for one owner touches one partition."""
 
 import json
 import re
@@ -36,28 +36,28 @@ SCHEMA, PARTS = own("parted"), 4
 _ACROSS = re.compile(
     r"owner_names\(\)|unclaimed_owners\(|learning_owners\(|has_vectors\(\)|bare_owners\(\)|nobodys_rows\(\)"
 )
-"""What is asked across owners, by name: of functions."""
+"""The functions that query across owners."""
 
 _EXPLAINED = re.compile(r"WITH|SELECT|UPDATE|DELETE|INSERT INTO [\s\S]* SELECT")
 
 _TURNED = "CREATE TEMP TABLE turned (old bytea PRIMARY KEY, new bytea NOT NULL)"
 
-Asked = tuple[str, tuple[Any, ...]]
+Statement = tuple[str, tuple[Any, ...]]
 
 
-class Noting(Connection):
-    """A connection that keeps what it is asked."""
+class RecordingConnection(Connection):
+    """A connection that records its statements."""
 
     __slots__ = ()
-    asked: list[Asked]
+    statements: list[Statement]
 
     def _execute(self, statement: str, values: Any) -> Any:
-        type(self).asked.append((statement, tuple(values)))
+        type(self).statements.append((statement, tuple(values)))
         return super()._execute(statement, values)
 
     def run_many(self, statement: str, rows: Any) -> None:
         given = [tuple(row) for row in rows]
-        type(self).asked.extend((statement, row) for row in given[:1])
+        type(self).statements.extend((statement, row) for row in given[:1])
         super().run_many(statement, given)
 
 
@@ -73,54 +73,60 @@ def store(postgres_url: str) -> Iterator[PostgresStore]:
 
 
 @pytest.fixture
-def asked(store: PostgresStore, monkeypatch: pytest.MonkeyPatch) -> list[Asked]:
-    """All statements of a store that has done everything there is, each once."""
-    Noting.asked = []
-    monkeypatch.setattr(connections, "Connection", Noting)
+def statements(store: PostgresStore, monkeypatch: pytest.MonkeyPatch) -> list[Statement]:
+    """All statements that a store runs for all its operations, each once."""
+    RecordingConnection.statements = []
+    monkeypatch.setattr(connections, "Connection", RecordingConnection)
     do_everything(store)
     store.compact()
     store.owners()
-    return list({said: (said, values) for said, values in Noting.asked}.values())
+    return list({said: (said, values) for said, values in RecordingConnection.statements}.values())
 
 
-def test_every_statement_touches_one_part(store: PostgresStore, asked: list[Asked]) -> None:
+def test_every_statement_touches_one_partition(
+    store: PostgresStore, statements: list[Statement]
+) -> None:
     with store._connections.read("alice") as connection:
         number = connection.get_owner("alice").number
-    asked += [(check.find, (number,)) for check in CHECKS]
-    asked += [(check.repair, (number,)) for check in CHECKS if check.repair]
+    statements += [(check.find, (number,)) for check in CHECKS]
+    statements += [(check.repair, (number,)) for check in CHECKS if check.repair]
     with store.read_rows("alice") as batches:
         for name, rows in batches:
             table = TABLES.get(name)
             if table is not None:
                 key = rows[0][: len(table.key)]
-                asked.append((page_statement(table, is_first=False), (number, *key, 9)))
-    assert check_one_part(store, asked) > 100
+                statements.append((page_statement(table, is_first=False), (number, *key, 9)))
+    assert check_partitions(store, statements) > 100
 
 
-def check_one_part(store: PostgresStore, asked: list[Asked]) -> int:
-    """Check that what was asked for Alice looks into one part; return how many that were."""
-    words = [(translate(statement), values) for statement, values in asked]
+def check_partitions(store: PostgresStore, statements: list[Statement]) -> int:
+    """Check that each statement for Alice reads one partition; return the number checked."""
+    words = [(translate(statement), values) for statement, values in statements]
     explained = [
         each for each in words if _EXPLAINED.match(each[0]) and not _ACROSS.search(each[0])
     ]
     for statement, values in explained:
         with store._connections.write("alice") as connection:
             options = "ANALYZE, FORMAT JSON"
-            if " turned" in statement:  # a table of the transaction's own, and empty here
+            if " turned" in statement:  # a temporary table, empty here
                 connection.run(_TURNED)
                 options = "FORMAT JSON"
             (plan,) = connection.row(f"EXPLAIN ({options}) {statement}", values) or (0,)
-        parts = {relation[-1] for relation in _touched(_read(plan)) if re.search(r"_\d$", relation)}
+        parts = {
+            relation[-1]
+            for relation in _scanned_tables(_read(plan))
+            if re.search(r"_\d$", relation)
+        }
         assert len(parts) <= 1, (statement, parts)
     return len(explained)
 
 
 CALLS = 2
-"""How many calls of a door are made: they differ by names, not by what is asked of the store."""
+"""Calls of each method: further ones differ in values, not in their statements."""
 
 
 @pytest.mark.parametrize("in_memory", [0, pytest.param(20_000, marks=pytest.mark.soak)])
-def test_every_statement_of_every_door_touches_one_part(
+def test_every_statement_of_every_method_touches_one_partition(
     postgres_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, in_memory: int
 ) -> None:
     schema = own("parted_doors")
@@ -128,8 +134,8 @@ def test_every_statement_of_every_door_touches_one_part(
     ring = KeyRing(tmp_path / "key.ring", KeyFile(tmp_path / "key"))
     settings = {"schema": schema, "partitions": PARTS, "vectors_in_memory": in_memory}
     overrides = {f"postgres.{name}": value for name, value in settings.items()}
-    Noting.asked = []
-    monkeypatch.setattr(connections, "Connection", Noting)
+    RecordingConnection.statements = []
+    monkeypatch.setattr(connections, "Connection", RecordingConnection)
     with Memolith.open(
         postgres_url,
         embedder=HashingEmbedder(),
@@ -147,10 +153,10 @@ def test_every_statement_of_every_door_touches_one_part(
         memory.run_jobs()
         memory.work()
         memory.flush()
-        asked = {said: (said, values) for said, values in Noting.asked}
+        statements = {said: (said, values) for said, values in RecordingConnection.statements}
         store = memory._app.store
         assert isinstance(store, PostgresStore)
-        assert check_one_part(store, list(asked.values())) > 100
+        assert check_partitions(store, list(statements.values())) > 100
     dropped(postgres_url, schema)
 
 
@@ -158,12 +164,12 @@ def _read(plan: Any) -> object:
     return json.loads(plan) if isinstance(plan, (str, bytes)) else plan
 
 
-def _touched(node: object) -> Iterator[str]:
-    """Yield the tables that were looked into."""
+def _scanned_tables(node: object) -> Iterator[str]:
+    """Yield the scanned tables of a query plan."""
     if isinstance(node, dict):
         if "Relation Name" in node and node.get("Actual Loops", 1):
             yield node["Relation Name"]
         node = [*node.values()]
     if isinstance(node, list):
         for each in node:
-            yield from _touched(each)
+            yield from _scanned_tables(each)

@@ -1,4 +1,4 @@
-"""A password gets to the server by every way libpq knows, and into no message."""
+"""Passwords reach the server in every way libpq supports, and appear in no message."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ _ASK = b"R" + struct.pack("!ii", 8, 3)
 _REFUSE = b"SFATAL\0C28P01\0Mpassword authentication failed\0\0"
 
 
-class Asking:
-    """A server that asks each client for the password in the clear, and refuses it."""
+class PasswordServer:
+    """A server that requests a clear-text password from each client, and rejects it."""
 
     def __init__(self) -> None:
-        self.told: list[str] = []
+        self.passwords: list[str] = []
         self._socket = socket.create_server(("127.0.0.1", 0))
         self.port = self._socket.getsockname()[1]
         self._thread = threading.Thread(target=self._serve)
@@ -48,7 +48,7 @@ class Asking:
                 head = read.read(5)
                 if head:
                     password = read.read(struct.unpack("!i", head[1:])[0] - 4)
-                    self.told.append(password.rstrip(b"\0").decode())
+                    self.passwords.append(password.rstrip(b"\0").decode())
                     client.sendall(b"E" + struct.pack("!i", len(_REFUSE) + 4) + _REFUSE)
 
     def close(self) -> None:
@@ -58,18 +58,18 @@ class Asking:
 
 
 @pytest.fixture
-def server() -> Iterator[Asking]:
-    with closing(Asking()) as asking:
-        yield asking
+def server() -> Iterator[PasswordServer]:
+    with closing(PasswordServer()) as started:
+        yield started
 
 
-def refused(url: str) -> MemolithError:
+def connection_error(url: str) -> MemolithError:
     with pytest.raises(MemolithError) as error:
         PostgresStore.open(url, cipher=PlainCipher(), busy_timeout_s=1)
     return error.value
 
 
-def told_of(error: MemolithError) -> str:
+def format_error(error: MemolithError) -> str:
     return "".join(traceback.format_exception(error))
 
 
@@ -81,37 +81,37 @@ def told_of(error: MemolithError) -> str:
         "host=127.0.0.1 port={1} user=me sslmode=disable gssencmode=disable password='{0}'",
     ],
 )
-def test_a_password_that_is_given_is_used_and_not_told(
-    server: Asking, url: str, caplog: pytest.LogCaptureFixture
+def test_password_is_sent_but_not_logged(
+    server: PasswordServer, url: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.DEBUG)
-    error = refused(url.format(SECRET, server.port))
-    assert server.told == [SECRET]
+    error = connection_error(url.format(SECRET, server.port))
+    assert server.passwords == [SECRET]
     assert isinstance(error, StoreUnavailable)
     assert f"PostgreSQL at 127.0.0.1:{server.port}/" in str(error)
-    assert SECRET not in told_of(error) + caplog.text
+    assert SECRET not in format_error(error) + caplog.text
 
 
-def test_libpqs_own_ways_need_no_password_in_the_url(
-    server: Asking, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+def test_password_can_come_from_libpq_variables_and_files(
+    server: PasswordServer, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     url = f"postgresql://me@127.0.0.1:{server.port}/db?sslmode=disable&gssencmode=disable"
     monkeypatch.setenv("PGPASSWORD", "by-variable")
-    refused(url)
+    connection_error(url)
     monkeypatch.delenv("PGPASSWORD")
     passwords, services = tmp_path / "pgpass", tmp_path / "services"
     passwords.write_text(f"127.0.0.1:{server.port}:*:me:by-file\n")
     passwords.chmod(0o600)
     monkeypatch.setenv("PGPASSFILE", str(passwords))
-    refused(url)
+    connection_error(url)
     services.write_text(
         f"[memolith]\nhost=127.0.0.1\nport={server.port}\nuser=me\npassword=by-service\n"
         "sslmode=disable\ngssencmode=disable\n"
     )
     monkeypatch.setenv("PGSERVICEFILE", str(services))
-    error = refused("postgresql:///?service=memolith")
+    error = connection_error("postgresql:///?service=memolith")
     assert "PostgreSQL by the service memolith" in str(error)
-    assert server.told == ["by-variable", "by-file", "by-service"]
+    assert server.passwords == ["by-variable", "by-file", "by-service"]
 
 
 @check_each(
@@ -126,19 +126,19 @@ def test_libpqs_own_ways_need_no_password_in_the_url(
         f"host=x password='{SECRET}",
     ],
 )
-def test_what_libpq_would_misread_is_refused_and_not_told(url: str) -> None:
-    error = refused(url)
+def test_malformed_url_is_refused_without_revealing_the_password(url: str) -> None:
+    error = connection_error(url)
     assert isinstance(error, InvalidConfiguration)
-    assert SECRET not in told_of(error)
+    assert SECRET not in format_error(error)
 
 
-def test_no_password_stands_in_what_programs_print() -> None:
+def test_repr_of_settings_contains_no_password() -> None:
     url = f"postgresql://me:{SECRET}@host/db"
     shown = [repr(parse_dsn(url, "memolith", 1)), repr(load(overrides={"store": url}))]
     assert SECRET not in "".join([*shown, repr(Settings(store=url))])
 
 
-def test_a_database_is_named_as_libpq_finds_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_display_name_follows_libpq_variables(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PGHOST", "db.example")
     monkeypatch.setenv("PGPORT", "6000")
     assert (
@@ -148,7 +148,7 @@ def test_a_database_is_named_as_libpq_finds_it(monkeypatch: pytest.MonkeyPatch) 
     assert parse_dsn("postgresql://h/n", "memolith", 1).display_name == "PostgreSQL at h:6000/n"
 
 
-def test_libpqs_other_form_is_no_files_name(
+def test_libpq_keyword_string_is_refused_as_a_file_name(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -156,10 +156,10 @@ def test_libpqs_other_form_is_no_files_name(
     for given in (None, f"host=x password={SECRET}"):
         with pytest.raises(InvalidConfiguration, match="postgresql://") as error:
             Memolith.open(given)
-        assert SECRET not in told_of(error.value)
+        assert SECRET not in format_error(error.value)
 
 
 @check_each("schema", ["", "pg_mine", "Mine", "a b", "a" * 56, "1st"])
-def test_a_schemas_name_that_needs_quotes_is_refused(schema: str) -> None:
+def test_schema_name_that_needs_quotes_is_refused(schema: str) -> None:
     with pytest.raises(InvalidConfiguration, match=r"postgres\.schema"):
         parse_dsn("postgresql:///db", schema, 1)

@@ -1,4 +1,4 @@
-"""What is purged is gone from every byte, and nothing else is."""
+"""Purging removes a memory from every byte of the store, and removes nothing else."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ from memolith.testing.fakes import HashingEmbedder, SettableClock, WordCounter
 from support.databases import bytes_under
 
 
-def held(folder: Path, *words: str) -> list[str]:
-    """Return which words stand in any byte of what is stored under a folder."""
+def find_words(folder: Path, *words: str) -> list[str]:
+    """Return the words that occur in any file of a folder."""
     found = bytes_under(folder).lower()
     return [word for word in words if word.encode().lower() in found]
 
 
-def said(alice: OwnerMemory) -> str:
-    """Return all that recall says, of now and of all time."""
+def recall_everything(alice: OwnerMemory) -> str:
+    """Return the results of recall and all messages, as one text."""
     texts = [one.content for one in alice.recall("said", top_k=100, token_budget=99_999).memories]
     for session in alice.sessions():
         texts += [message.content for message in alice.messages(session.id)]
     return "\n".join(texts)
 
 
-def test_a_purged_memory_is_nowhere_and_never_comes_back(alice: OwnerMemory) -> None:
+def test_purged_memory_is_unavailable_to_every_method(alice: OwnerMemory) -> None:
     stored = alice.remember("The alarm code is zyxglorp", key="alarm", tags=["home"])
     alice.update(stored.id, "The alarm code is quobbish")
     gone = alice.purge(stored.id)
@@ -42,7 +42,7 @@ def test_a_purged_memory_is_nowhere_and_never_comes_back(alice: OwnerMemory) -> 
     assert alice.stats().total_count == 0
 
 
-def test_what_was_forgotten_can_be_purged_and_its_message_keeps_the_rest(
+def test_purge_of_forgotten_memory_removes_only_its_sentence(
     alice: OwnerMemory, clock: SettableClock
 ) -> None:
     learned = alice.learn("I saw a heron. I live in Zyxglorpia. The river was cold.", "Nice!")
@@ -61,7 +61,7 @@ def test_what_was_forgotten_can_be_purged_and_its_message_keeps_the_rest(
     assert left.content == "I saw a heron. The river was cold."
 
 
-def test_a_message_that_said_nothing_else_goes_whole_and_its_words_leave_the_next(
+def test_purge_removes_message_without_other_content(
     alice: OwnerMemory,
 ) -> None:
     learned = alice.learn("I prefer zyxglorp units.", "Noted, thanks.")
@@ -77,7 +77,7 @@ def test_a_message_that_said_nothing_else_goes_whole_and_its_words_leave_the_nex
     assert alice.learn("And more").messages[0].sequence == 3
 
 
-def test_purging_a_message_takes_the_memories_that_only_it_gave_rise_to(
+def test_purging_a_message_purges_memories_without_other_sources(
     alice: OwnerMemory,
 ) -> None:
     first = alice.learn("I like tea.", session="s1")
@@ -90,7 +90,7 @@ def test_purging_a_message_takes_the_memories_that_only_it_gave_rise_to(
         alice.get(kept.id)
 
 
-def test_who_referred_to_a_purged_memory_lets_go_of_it(alice: OwnerMemory) -> None:
+def test_purge_clears_references_to_the_memory(alice: OwnerMemory) -> None:
     old, new = alice.remember("Lives in Oslo"), alice.remember("Lives in Bergen now")
     alice.supersede(old.id, new.id)
     alice.purge(new.id)
@@ -100,7 +100,7 @@ def test_who_referred_to_a_purged_memory_lets_go_of_it(alice: OwnerMemory) -> No
     assert isinstance(restored, Memory)
 
 
-def test_purging_needs_something_of_this_owner(memory: Memolith, alice: OwnerMemory) -> None:
+def test_purge_requires_a_memory_of_the_owner(memory: Memolith, alice: OwnerMemory) -> None:
     stored = alice.remember("Lives in Oslo", key="home")
     for wrong in ({"key": "home"}, {"id": stored.id}):
         with pytest.raises(NotFound):
@@ -112,7 +112,7 @@ def test_purging_needs_something_of_this_owner(memory: Memolith, alice: OwnerMem
     assert alice.purge(key="home").memories == (stored.id,)
 
 
-def test_what_is_left_is_recalled_as_if_the_purged_had_never_been(
+def test_purge_restores_the_scores_of_other_memories(
     memory: Memolith, clock: SettableClock
 ) -> None:
     texts = [f"The {word} stands in the garden" for word in ("oak", "well", "bench", "gnome")]
@@ -132,8 +132,8 @@ def test_what_is_left_is_recalled_as_if_the_purged_had_never_been(
         assert scores[0] == scores[1]
 
 
-def plain(folder: Path, *, busy_timeout_s: float = 5.0) -> Memolith:
-    """Open a store that is not encrypted, so that its bytes can be searched."""
+def open_plain(folder: Path, *, busy_timeout_s: float = 5.0) -> Memolith:
+    """Open an unencrypted store, whose bytes can be searched."""
     return Memolith.open(
         folder / "memory.db",
         embedder=HashingEmbedder(),
@@ -143,8 +143,8 @@ def plain(folder: Path, *, busy_timeout_s: float = 5.0) -> Memolith:
     )
 
 
-def test_no_byte_of_the_store_holds_what_was_purged(tmp_path: Path) -> None:
-    with plain(tmp_path) as memory:
+def test_store_files_contain_no_purged_word(tmp_path: Path) -> None:
+    with open_plain(tmp_path) as memory:
         alice = memory.owner("alice")
         for number in range(30):
             alice.learn(f"I like number {number} best. Sentence {number} of many.", "I see.")
@@ -159,28 +159,28 @@ def test_no_byte_of_the_store_holds_what_was_purged(tmp_path: Path) -> None:
         secret = ["zyxglorp", "quobbish", "drunkel", "vremblin"]
         for one in (*learned.memories, noted):
             alice.forget(one.id)
-        assert held(tmp_path, *secret) == secret
+        assert find_words(tmp_path, *secret) == secret
         for one in (*learned.memories, noted):
             assert alice.purge(one.id).compacted
-        assert held(tmp_path, *secret) == []
-        assert "We walk at seven" in said(alice)
-    assert held(tmp_path, *secret) == []
+        assert find_words(tmp_path, *secret) == []
+        assert "We walk at seven" in recall_everything(alice)
+    assert find_words(tmp_path, *secret) == []
 
 
 @pytest.mark.sqlite
-def test_a_purge_that_a_reader_delays_is_said_to_be_unsettled(tmp_path: Path) -> None:
-    with plain(tmp_path, busy_timeout_s=0.1) as memory, plain(tmp_path) as other:
+def test_purge_reports_a_compaction_delayed_by_a_reader(tmp_path: Path) -> None:
+    with open_plain(tmp_path, busy_timeout_s=0.1) as memory, open_plain(tmp_path) as other:
         stored = memory.remember("The gnome is called Zyxglorp", owner="alice")
         with other._app.store.read("alice") as snapshot:
             assert snapshot.memories([stored.id])
             assert not memory.purge(stored.id, owner="alice").compacted
-        assert held(tmp_path, "zyxglorp") == ["zyxglorp"]
+        assert find_words(tmp_path, "zyxglorp") == ["zyxglorp"]
         memory.close()
-        assert held(tmp_path, "zyxglorp") == []
+        assert find_words(tmp_path, "zyxglorp") == []
 
 
-def test_another_process_sees_that_something_was_purged(tmp_path: Path) -> None:
-    with plain(tmp_path) as here, plain(tmp_path) as there:
+def test_second_connection_sees_the_purge(tmp_path: Path) -> None:
+    with open_plain(tmp_path) as here, open_plain(tmp_path) as there:
         stored = here.remember("The gnome is called Zyxglorp", owner="alice")
         kept = here.remember("The gnome wears a hat", owner="alice")
         assert len(there.recall("gnome", owner="alice").memories) == 2

@@ -1,4 +1,4 @@
-"""A store in a place where nothing can be written: it is read, and whoever writes is told."""
+"""A store on read-only storage can be read, and writes raise `StoreReadOnly`."""
 
 from __future__ import annotations
 
@@ -50,10 +50,10 @@ WRITING = {"remember", "learn", "log", "end_session", "ingest", "update", "super
     "erase",
     "readmit",
 }
-"""Doors that always find something to write to a store that was furnished."""
+"""Methods that always write to a store with test data."""
 
 
-def opened(folder: Path, kind: str = "encrypted", keys: Path | None = None) -> Memolith:
+def open_memory(folder: Path, kind: str = "encrypted", keys: Path | None = None) -> Memolith:
     return Memolith.open(
         folder / "memory.db",
         embedder=HashingEmbedder(64),
@@ -67,8 +67,8 @@ def ciphers(keys: Path) -> KeyRingCiphers:
     return KeyRingCiphers(KeyRing(keys / "key.ring", KeyFile(keys / "key")))
 
 
-def shown(memory: Memolith) -> list[str]:
-    """Return all that an owner can be shown."""
+def read_everything(memory: Memolith) -> list[str]:
+    """Return the results of all reading methods."""
     things = memory.owner("alice")
     return [
         *(repr(things.recall(q, touch=False)) for q in (WORD, "stairs", "my name")),
@@ -82,8 +82,8 @@ def shown(memory: Memolith) -> list[str]:
     ]
 
 
-class Warned(logging.Handler):
-    """Keeps what is logged."""
+class RecordingHandler(logging.Handler):
+    """Keep the log records."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -95,16 +95,16 @@ class Warned(logging.Handler):
 
 def _is_read_but_not_written(folder: Path, kind: str) -> None:
     mount_tmpfs(folder, 16_000)
-    with opened(folder, kind) as memory:
+    with open_memory(folder, kind) as memory:
         own = furnish(memory.owner("alice"), WORD)
-        before = shown(memory)
+        before = read_everything(memory)
     assert not (folder / "memory.db-wal").exists()
     make_read_only(folder)
     files = bytes_of(folder)
-    warned = Warned()
+    warned = RecordingHandler()
     logging.getLogger("memolith").addHandler(warned)
-    with opened(folder, kind) as memory:
-        assert shown(memory) == before
+    with open_memory(folder, kind) as memory:
+        assert read_everything(memory) == before
         for door in sorted(set(DOORS) - READING):
             given = [
                 outcome(lambda: call(memory, door, "alice"))  # noqa: B023
@@ -120,19 +120,19 @@ def _is_read_but_not_written(folder: Path, kind: str) -> None:
         assert claims.owners(WorkKind.CONSOLIDATE, now=now) == ["alice"]
         with pytest.raises(StoreReadOnly):
             claims.acquire("alice", WorkKind.CONSOLIDATE, now=now, lease_s=60)
-        assert shown(memory) == before
-    told = {record.getMessage().split(": ")[0] for record in warned.records}
-    assert told <= {"a history could not be compressed"}  # `compress` never raises
+        assert read_everything(memory) == before
+    warnings = {record.getMessage().split(": ")[0] for record in warned.records}
+    assert warnings <= {"a history could not be compressed"}  # `compress` never raises
     assert bytes_of(folder) == files
 
 
 @pytest.mark.parametrize("kind", ["encrypted", "plain"])
-def test_a_store_on_a_read_only_disk_is_read_but_not_written(tmp_path: Path, kind: str) -> None:
+def test_store_on_read_only_disk_is_readable_but_not_writable(tmp_path: Path, kind: str) -> None:
     run_apart(_is_read_but_not_written, tmp_path, kind)
 
 
-def _sees_what_a_writer_elsewhere_writes(folder: Path) -> None:
-    """The same folder at two places: one where it can be written, one where it can't."""
+def _sees_writes_through_another_mount(folder: Path) -> None:
+    """Mount the same folder twice: once writable, once read-only."""
     writable, mirror = folder / "writable", folder / "mirror"
     for place in (writable, mirror):
         place.mkdir()
@@ -140,30 +140,33 @@ def _sees_what_a_writer_elsewhere_writes(folder: Path) -> None:
     write("Lives in Oslo")
     write.close()
     mirror_read_only(writable, mirror)
-    with opened(mirror) as memory:
+    with open_memory(mirror) as memory:
         alice, store = memory.owner("alice"), memory._app.store
-        assert told(alice) == {"Lives in Oslo"}
+        assert stored_texts(alice) == {"Lives in Oslo"}
         refused = pytest.raises(StoreUnavailable, match=r"written to by another program .* again")
-        with refused, store.read("alice") as snapshot:  # as nobody had it open, without locks
+        with (
+            refused,
+            store.read("alice") as snapshot,
+        ):  # no other connection is open, so without locks
             write("Works at NASA")
             write.close()
             snapshot.sessions()
-        assert told(alice) == {"Lives in Oslo", "Works at NASA"}
+        assert stored_texts(alice) == {"Lives in Oslo", "Works at NASA"}
         write("Plays the cello")
-        assert "Plays the cello" in told(alice)
-        with store.read("alice") as snapshot:  # with locks, as the writer has it open
+        assert "Plays the cello" in stored_texts(alice)
+        with store.read("alice") as snapshot:  # the writer has it open, so with locks
             write("Has a cat")
             write.close()
             assert snapshot.statistics().total_count == 3
-        assert "Has a cat" in told(alice)
+        assert "Has a cat" in stored_texts(alice)
         with pytest.raises(StoreReadOnly):
             alice.remember("x")
 
 
-def _reads_a_log_without_its_index(folder: Path) -> None:
-    """A copy made while the store was open, or after the program was killed."""
+def _reads_wal_without_its_index(folder: Path) -> None:
+    """Read a copy that was made while the store was open, or after its process was killed."""
     source, copy = folder / "source", folder / "copy"
-    with opened(source) as memory:
+    with open_memory(source) as memory:
         memory.remember("Lives in Oslo", owner="alice")
         copy.mkdir()
         mount_tmpfs(copy, 8_000)
@@ -173,8 +176,8 @@ def _reads_a_log_without_its_index(folder: Path) -> None:
         memory.remember("Works at NASA", owner="alice")
     make_read_only(copy)
     files = bytes_of(copy)
-    with opened(copy) as memory:
-        assert told(memory.owner("alice")) == {"Lives in Oslo"}
+    with open_memory(copy) as memory:
+        assert stored_texts(memory.owner("alice")) == {"Lives in Oslo"}
         assert memory.recall("Oslo", owner="alice").memories
         assert memory.verify().is_clean
         assert memory.backup(folder / "backup.db") > 0
@@ -184,9 +187,9 @@ def _reads_a_log_without_its_index(folder: Path) -> None:
         make_writable(copy)
         with pytest.raises(StoreReadOnly, match="open it again"):
             memory.remember("Works at NASA", owner="alice")
-    with opened(copy) as memory:
+    with open_memory(copy) as memory:
         memory.remember("Works at NASA", owner="alice")
-        assert told(memory.owner("alice")) == {"Lives in Oslo", "Works at NASA"}
+        assert stored_texts(memory.owner("alice")) == {"Lives in Oslo", "Works at NASA"}
         assert memory.verify().is_clean
     assert (
         Memolith.restore_backup(
@@ -196,53 +199,53 @@ def _reads_a_log_without_its_index(folder: Path) -> None:
     )
 
 
-def _heeds_the_modes_of_file_and_folder(folder: Path) -> None:
-    with opened(folder) as memory:
+def _respects_modes_of_file_and_folder(folder: Path) -> None:
+    with open_memory(folder) as memory:
         memory.remember("Lives in Oslo", owner="alice")
     heed_modes()
     store = folder / "memory.db"
     for place, mode in ((store, 0o400), (folder, 0o500)):
         before = place.stat().st_mode
         place.chmod(mode)
-        with opened(folder) as memory:
+        with open_memory(folder) as memory:
             alice = memory.owner("alice")
-            found = told(alice)
+            found = stored_texts(alice)
             assert "Lives in Oslo" in found
             with pytest.raises(StoreReadOnly, match="not writable"):
                 alice.remember("Works at NASA")
-            assert told(alice) == found
+            assert stored_texts(alice) == found
             place.chmod(before)
-            alice.remember(f"Mode was {mode}")  # without opening it anew
-            assert told(alice) == {*found, f"Mode was {mode}"}
-        with opened(folder) as memory:
-            assert f"Mode was {mode}" in told(memory.owner("alice"))
+            alice.remember(f"Mode was {mode}")  # without reopening it
+            assert stored_texts(alice) == {*found, f"Mode was {mode}"}
+        with open_memory(folder) as memory:
+            assert f"Mode was {mode}" in stored_texts(memory.owner("alice"))
             assert memory.verify().is_clean
 
 
 def _refuses_an_older_schema(folder: Path) -> None:
     mount_tmpfs(folder, 8_000)
-    opened(folder, "plain").close()
+    open_memory(folder, "plain").close()
     with closing(apsw.Connection(str(folder / "memory.db"))) as older:
         older.execute("PRAGMA user_version = 0; PRAGMA journal_mode = DELETE")
         older.execute(f"PRAGMA user_version = {len(MIGRATIONS) - 1}")
     make_read_only(folder)
     files = bytes_of(folder)
     with pytest.raises(StoreReadOnly, match="must be migrated"):
-        opened(folder, "plain")
+        open_memory(folder, "plain")
     assert bytes_of(folder) == files
 
 
-def _needs_no_writing_to_the_keys(folder: Path) -> None:
+def _works_with_read_only_keys(folder: Path) -> None:
     keys = folder / "keys"
     keys.mkdir()
     mount_tmpfs(keys, 1_000)
-    with opened(folder) as memory:
+    with open_memory(folder) as memory:
         memory.remember("Lives in Oslo", owner="alice")
-    (keys / "key.new").write_bytes(format_key(generate_key()))  # of a rotation that was interrupted
+    (keys / "key.new").write_bytes(format_key(generate_key()))  # left by an interrupted rotation
     make_read_only(keys)
     files = bytes_of(keys)
-    with opened(folder) as memory:
-        assert told(memory.owner("alice")) == {"Lives in Oslo"}
+    with open_memory(folder) as memory:
+        assert stored_texts(memory.owner("alice")) == {"Lives in Oslo"}
         memory.remember("Works at NASA", owner="alice")
         for refused in (memory.rotate_key, lambda owner: memory.remember("x", owner=owner)):
             with pytest.raises(StoreReadOnly, match=r"key\.ring is read-only"):
@@ -250,11 +253,11 @@ def _needs_no_writing_to_the_keys(folder: Path) -> None:
         assert memory.owners() == ["alice"]
         assert memory.verify().is_clean
     with pytest.raises(StoreReadOnly):
-        opened(folder / "another", keys=keys)
+        open_memory(folder / "another", keys=keys)
     assert bytes_of(keys) == files
 
 
-def _tells_on_the_command_line(folder: Path) -> None:
+def _reports_error_on_command_line(folder: Path) -> None:
     mount_tmpfs(folder, 8_000)
     store = ("--store", str(folder / "memory.db"), "--owner", "alice")
     with Memolith.open(folder / "memory.db", cipher=PlainCipher()) as memory:
@@ -269,7 +272,7 @@ def _tells_on_the_command_line(folder: Path) -> None:
 
 
 class Writer:
-    """Writes from another process, which has the store open until it is closed."""
+    """A second process that writes to the store and keeps it open until `close`."""
 
     def __init__(self, folder: Path) -> None:
         context = get_context("spawn")
@@ -290,7 +293,7 @@ def _write(pipe: Pipe, folder: Path) -> None:
     with suppress(EOFError):
         while True:
             content = pipe.recv()
-            memory = memory or opened(folder)
+            memory = memory or open_memory(folder)
             if content:
                 memory.remember(content, owner="alice")
             else:
@@ -299,23 +302,21 @@ def _write(pipe: Pipe, folder: Path) -> None:
             pipe.send("done")
 
 
-def told(alice: OwnerMemory) -> set[str]:
+def stored_texts(alice: OwnerMemory) -> set[str]:
     return {one.content for one in alice.list().memories}
 
 
 @pytest.mark.parametrize(
     "body",
     [
-        _sees_what_a_writer_elsewhere_writes,
-        _reads_a_log_without_its_index,
-        _heeds_the_modes_of_file_and_folder,
+        _sees_writes_through_another_mount,
+        _reads_wal_without_its_index,
+        _respects_modes_of_file_and_folder,
         _refuses_an_older_schema,
-        _needs_no_writing_to_the_keys,
-        _tells_on_the_command_line,
+        _works_with_read_only_keys,
+        _reports_error_on_command_line,
     ],
     ids=lambda body: body.__name__.strip("_"),
 )
-def test_a_reader_where_nothing_can_be_written(
-    tmp_path: Path, body: Callable[[Path], None]
-) -> None:
+def test_store_handles_read_only_storage(tmp_path: Path, body: Callable[[Path], None]) -> None:
     run_apart(body, tmp_path)

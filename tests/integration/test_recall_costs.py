@@ -1,4 +1,4 @@
-"""What a recall reads and opens depends on what it returns alone, not on what there is."""
+"""The cost of a recall depends on the number of results, not on the size of the store."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ QUERY = "Which loaf of bread was baked?"
 
 
 @pytest.fixture
-def opened(tmp_path: Path) -> Iterator[Memolith]:
-    """Sixty memories, encrypted, of which there is an index already."""
+def stored(tmp_path: Path) -> Iterator[Memolith]:
+    """An encrypted store of sixty memories, with a loaded index."""
     embedder, tokens = HashingEmbedder(), WordCounter()
     with Memolith.open(tmp_path / "memory.db", embedder=embedder, tokens=tokens) as opened:
         for text in TEXTS:
@@ -30,8 +30,8 @@ def opened(tmp_path: Path) -> Iterator[Memolith]:
         yield opened
 
 
-def _opened(monkeypatch: pytest.MonkeyPatch) -> set[str]:
-    """Return what grows by the id of each record of which something is decrypted from now on."""
+def record_decryptions(monkeypatch: pytest.MonkeyPatch) -> set[str]:
+    """Return a set that receives the id of each record decrypted from now on."""
     seen: set[str] = set()
     as_it_is = XChaChaOwnerCipher.decrypt
 
@@ -43,28 +43,28 @@ def _opened(monkeypatch: pytest.MonkeyPatch) -> set[str]:
     return seen
 
 
-def test_only_what_is_returned_is_decrypted(
-    opened: Memolith, monkeypatch: pytest.MonkeyPatch
+def test_recall_decrypts_only_returned_records(
+    stored: Memolith, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    seen = _opened(monkeypatch)
-    found = opened.recall(QUERY, owner="alice", top_k=4).memories
+    seen = record_decryptions(monkeypatch)
+    found = stored.recall(QUERY, owner="alice", top_k=4).memories
     assert seen == {one.id for one in found}
     assert len(seen) == 4
 
 
-def test_of_many_that_say_the_query_only_those_returned_are_decrypted(
-    opened: Memolith, monkeypatch: pytest.MonkeyPatch
+def test_recall_of_many_equal_matches_decrypts_only_returned_ones(
+    stored: Memolith, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    opened.log([Message("Bob", "ok") for _ in range(30)], owner="alice", session="s")
-    opened.recall("ok", owner="alice")
-    seen = _opened(monkeypatch)
-    found = opened.recall("ok", owner="alice", top_k=3).memories
+    stored.log([Message("Bob", "ok") for _ in range(30)], owner="alice", session="s")
+    stored.recall("ok", owner="alice")
+    seen = record_decryptions(monkeypatch)
+    found = stored.recall("ok", owner="alice", top_k=3).memories
     assert seen == {"participant:1", *(one.id for one in found)}
     assert [one.content for one in found] == ["ok"] * 3
 
 
-def test_more_results_take_no_more_statements(opened: Memolith) -> None:
-    store = opened._app.store
+def test_statement_count_does_not_depend_on_result_count(stored: Memolith) -> None:
+    store = stored._app.store
     assert isinstance(store, SqliteStore)
     seen: list[str] = []
 
@@ -77,7 +77,7 @@ def test_more_results_take_no_more_statements(opened: Memolith) -> None:
     counts = []
     for results in (2, 40):
         seen.clear()
-        found = opened.recall(QUERY, owner="alice", top_k=results, token_budget=5_000).memories
+        found = stored.recall(QUERY, owner="alice", top_k=results, token_budget=5_000).memories
         assert len(found) == results
         counts.append(len(seen))
     assert counts[0] == counts[1] > 0

@@ -11,7 +11,7 @@ from memolith.testing.fakes import SettableClock
 from support.rows import check_each
 
 
-def test_what_was_remembered_can_be_read_back(alice: OwnerMemory, clock: SettableClock) -> None:
+def test_remembered_memory_can_be_read_back(alice: OwnerMemory, clock: SettableClock) -> None:
     stored = alice.remember(
         "Prefers metric units",
         kind="preference",
@@ -34,7 +34,7 @@ def test_what_was_remembered_can_be_read_back(alice: OwnerMemory, clock: Settabl
     assert (read.state, read.version, read.created_at) == (State.ACTIVE, 1, clock.now())
 
 
-def test_the_same_words_are_one_fact_with_one_more_event(alice: OwnerMemory) -> None:
+def test_repeated_fact_is_one_memory_with_another_event(alice: OwnerMemory) -> None:
     first = alice.remember("Prefers metric units", tags=["a"])
     second = alice.remember("prefers the metric units!", tags=["b"], importance=0.9)
     assert second.id == first.id
@@ -45,11 +45,11 @@ def test_the_same_words_are_one_fact_with_one_more_event(alice: OwnerMemory) -> 
     assert actions == [Action.REMEMBERED, Action.RESTATED]
 
 
-def test_another_tense_is_another_fact(alice: OwnerMemory) -> None:
+def test_fact_in_another_tense_is_another_memory(alice: OwnerMemory) -> None:
     assert alice.remember("I work at NASA").id != alice.remember("I worked at NASA").id
 
 
-def test_a_taken_key_gets_a_new_version(alice: OwnerMemory, clock: SettableClock) -> None:
+def test_existing_key_creates_a_new_version(alice: OwnerMemory, clock: SettableClock) -> None:
     first = alice.remember("Lives in Oslo", key="home")
     clock.advance(timedelta(days=1))
     second = alice.remember("Lives in Bergen", key="home")
@@ -61,13 +61,13 @@ def test_a_taken_key_gets_a_new_version(alice: OwnerMemory, clock: SettableClock
     assert alice.stats().total_count == 1
 
 
-def test_two_keys_with_the_same_words_are_two_memories(alice: OwnerMemory) -> None:
+def test_same_content_under_two_keys_is_two_memories(alice: OwnerMemory) -> None:
     first = alice.remember("yes", key="likes-tea")
     second = alice.remember("yes", key="likes-coffee")
     assert first.id != second.id
 
 
-def test_an_expired_memory_is_not_recalled_nor_restated(
+def test_expired_memory_is_neither_recalled_nor_restated(
     alice: OwnerMemory, clock: SettableClock
 ) -> None:
     first = alice.remember("The code word is heron", expires_in="1d")
@@ -103,7 +103,7 @@ def test_an_expired_memory_is_not_recalled_nor_restated(
         ({"session": " "}, "session"),
     ],
 )
-def test_a_bad_argument_is_named_and_nothing_is_stored(
+def test_invalid_argument_is_named_and_nothing_is_stored(
     alice: OwnerMemory, options: dict[str, object], field: str
 ) -> None:
     with pytest.raises(InvalidInput) as caught:
@@ -113,19 +113,19 @@ def test_a_bad_argument_is_named_and_nothing_is_stored(
 
 
 @check_each("content", ["", "   ", "\n\n", "\x00\x01", "x" * 8_001])
-def test_content_that_cant_be_taken_is_refused(alice: OwnerMemory, content: str) -> None:
+def test_invalid_content_is_refused(alice: OwnerMemory, content: str) -> None:
     with pytest.raises(InvalidInput, match="content"):
         alice.remember(content)
     assert alice.stats().total_count == 0
 
 
 @check_each("owner", ["", " ", "o" * 257, "a\nb", "\ud800"])
-def test_an_owner_that_cant_be_is_refused(memory: Memolith, owner: str) -> None:
+def test_invalid_owner_is_refused(memory: Memolith, owner: str) -> None:
     with pytest.raises(InvalidInput, match="owner"):
         memory.owner(owner)
 
 
-def test_updating_content_makes_a_version_and_keeps_the_id(
+def test_updating_content_creates_a_version_with_the_same_id(
     alice: OwnerMemory, clock: SettableClock
 ) -> None:
     stored = alice.remember("Meeting on Monday")
@@ -138,7 +138,7 @@ def test_updating_content_makes_a_version_and_keeps_the_id(
     assert [one.content for one in then] == ["Meeting on Monday"]
 
 
-def test_updating_other_fields_makes_no_version(alice: OwnerMemory) -> None:
+def test_updating_other_fields_creates_no_version(alice: OwnerMemory) -> None:
     stored = alice.remember("Drinks tea", kind="fact")
     changed = alice.update(stored.id, kind="preference", tags=["drink"], key="drink")
     assert (changed.version, changed.kind, changed.tags) == (1, "preference", ("drink",))
@@ -147,9 +147,7 @@ def test_updating_other_fields_makes_no_version(alice: OwnerMemory) -> None:
     assert [one.id for one in alice.recall("tea", tags=["drink"]).memories] == [stored.id]
 
 
-def test_updating_nothing_a_stranger_or_a_taken_key_is_refused(
-    memory: Memolith, alice: OwnerMemory
-) -> None:
+def test_update_with_invalid_arguments_is_refused(memory: Memolith, alice: OwnerMemory) -> None:
     stored = alice.remember("Drinks tea", key="drink")
     other = alice.remember("Eats bread", key="food")
     with pytest.raises(InvalidInput, match="at least one field"):
@@ -163,9 +161,7 @@ def test_updating_nothing_a_stranger_or_a_taken_key_is_refused(
     assert alice.get(stored.id).content == "Drinks tea"
 
 
-def test_supersession_retires_the_old_and_can_be_undone(
-    alice: OwnerMemory, clock: SettableClock
-) -> None:
+def test_supersession_can_be_undone(alice: OwnerMemory, clock: SettableClock) -> None:
     old = alice.remember("Lives in Oslo")
     before = clock.now()
     clock.advance(timedelta(days=1))
@@ -179,7 +175,7 @@ def test_supersession_retires_the_old_and_can_be_undone(
     assert alice.get(old.id).superseded_by is None
 
 
-def test_supersession_is_guarded(memory: Memolith, alice: OwnerMemory) -> None:
+def test_invalid_supersession_is_refused(memory: Memolith, alice: OwnerMemory) -> None:
     a, b, c = (alice.remember(text).id for text in ("One fish", "Two fish", "Red fish"))
     with pytest.raises(Conflict, match="itself"):
         alice.supersede(a, a)
@@ -193,7 +189,7 @@ def test_supersession_is_guarded(memory: Memolith, alice: OwnerMemory) -> None:
         alice.supersede(b, stranger)
 
 
-def test_a_list_is_newest_first_and_pages_do_not_overlap(
+def test_list_is_newest_first_and_pages_do_not_overlap(
     alice: OwnerMemory, clock: SettableClock
 ) -> None:
     ids = []
@@ -210,7 +206,7 @@ def test_a_list_is_newest_first_and_pages_do_not_overlap(
         alice.list(cursor="nonsense")
 
 
-def test_statistics_count_what_is_there(alice: OwnerMemory) -> None:
+def test_statistics_count_memories_by_kind_and_state(alice: OwnerMemory) -> None:
     assert alice.stats().avg_importance == 0.0
     alice.remember("One", kind="fact", importance=0.2)
     gone = alice.remember("Two", kind="event", importance=0.9)
@@ -223,7 +219,7 @@ def test_statistics_count_what_is_there(alice: OwnerMemory) -> None:
     assert stats.by_state == {"active": 2, "forgotten": 1}
 
 
-def test_a_memory_and_its_history_are_found_by_its_key(memory: Memolith) -> None:
+def test_memory_and_history_are_found_by_key(memory: Memolith) -> None:
     alice = memory.owner("alice")
     first = alice.remember("Prefers metric units", key="units")
     alice.remember("Prefers imperial units", key="units")

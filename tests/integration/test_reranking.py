@@ -1,4 +1,4 @@
-"""Recall with a reranker: what it says counts, and what is done where it can't be had."""
+"""Recall with a reranker: its scores determine the order; without it, scores are blended."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ TEXTS = ("The database is PostgreSQL", "The database is large", "The database is
 
 
 @contextmanager
-def chunks(
+def open_chunks(
     reranker: Scoring | None, config: Path | None = None, profile: str = "chunks"
 ) -> Iterator[Memolith]:
     with Memolith.open(
@@ -48,8 +48,8 @@ def contents(result: RecallResult) -> list[str]:
     return [one.content for one in result.memories]
 
 
-def test_the_rerankers_order_replaces_the_cosines() -> None:
-    with chunks(by_length) as engine:
+def test_reranker_scores_replace_similarity_scores() -> None:
+    with open_chunks(by_length) as engine:
         result = engine.recall("The database is what?", owner="alice", trace=True)
     assert contents(result) == sorted(TEXTS, key=len, reverse=True)
     first = result.memories[0].score
@@ -60,14 +60,14 @@ def test_the_rerankers_order_replaces_the_cosines() -> None:
     assert "rerank" in result.trace.seconds
 
 
-def test_it_reads_the_query_and_only_what_was_searched_for_and_may_be_returned() -> None:
+def test_reranker_reads_only_searched_and_eligible_memories() -> None:
     read: list[tuple[str, list[str]]] = []
 
     def reads(query: str, texts: list[str]) -> list[float]:
         read.append((query, sorted(texts)))
         return [0.5] * len(texts)
 
-    with chunks(reads) as engine:
+    with open_chunks(reads) as engine:
         engine.remember("I prefer databases", kind="procedural", owner="alice")
         engine.remember("The database is a secret", importance=0.1, owner="alice")
         result = engine.recall("The database is what?", owner="alice")
@@ -76,23 +76,23 @@ def test_it_reads_the_query_and_only_what_was_searched_for_and_may_be_returned()
     assert result.memories[0].score.rerank is None
 
 
-def test_other_profiles_do_not_ask_it() -> None:
+def test_other_profiles_do_not_call_the_reranker() -> None:
     def fails(query: str, texts: list[str]) -> list[float]:
         message = f"asked about {query} and {texts}"
         raise AssertionError(message)
 
-    with chunks(fails, profile="standard") as engine:
+    with open_chunks(fails, profile="standard") as engine:
         assert engine.recall("database", owner="alice").memories
 
 
-def test_where_it_can_t_be_had_results_are_blended_and_that_is_said_once(
+def test_unavailable_reranker_blends_scores_and_warns_once(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     def is_missing(query: str, texts: list[str]) -> list[float]:
         del query, texts
         raise ServiceFailed("the cross-encoder", "is not there")
 
-    with caplog.at_level(logging.WARNING), chunks(is_missing) as engine:
+    with caplog.at_level(logging.WARNING), open_chunks(is_missing) as engine:
         result = engine.recall("The database is PostgreSQL?", owner="alice")
         engine.recall("The database is large?", owner="alice")
     assert contents(result)[0] == TEXTS[0]
@@ -109,12 +109,12 @@ def test_where_it_can_t_be_had_results_are_blended_and_that_is_said_once(
 @check_each(
     "given", [[0.5], [0.5, float("nan"), 0.5], None, ["high"] * 3, [[0.5, 0.5]] * 3, [10**400] * 3]
 )
-def test_a_reranker_that_answers_nonsense_is_an_error(given: Any) -> None:
-    with chunks(lambda _query, _texts: given) as engine, pytest.raises(ServiceFailed):
+def test_invalid_reranker_scores_raise_an_error(given: Any) -> None:
+    with open_chunks(lambda _query, _texts: given) as engine, pytest.raises(ServiceFailed):
         engine.recall("The database is what?", owner="alice")
 
 
-def test_what_is_written_while_it_reads_is_read_too() -> None:
+def test_memories_written_during_reranking_are_reranked() -> None:
     engines: list[Memolith] = []
     read: list[str] = []
 
@@ -124,7 +124,7 @@ def test_what_is_written_while_it_reads_is_read_too() -> None:
         engines[0].remember(f"The database is number {len(read)}", kind="semantic", owner="alice")
         return [float(len(text)) for text in texts]
 
-    with chunks(writes) as engine:
+    with open_chunks(writes) as engine:
         engines.append(engine)
         result = engine.recall("The database is what?", owner="alice", top_k=10)
     scored = {one.content: one.score.rerank for one in result.memories}
@@ -133,18 +133,20 @@ def test_what_is_written_while_it_reads_is_read_too() -> None:
     assert len(read) == len(set(read))
 
 
-def test_without_the_extra_the_error_names_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_error_for_a_missing_package_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(__import__("sys").modules, "sentence_transformers", None)
     with pytest.raises(ServiceFailed, match=r"pip install 'memolith\[rerank\]'"):
         CrossEncoderReranker("any").score("query", ["text"])
 
 
-def test_the_configuration_switches_it_on(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_configuration_enables_the_reranker(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     config = tmp_path / "memolith.toml"
     config.write_text(
         f'[memory.chunks]\nreranker_enabled = true\nreranker_model = "{tmp_path / "none"}"\n'
     )
-    with caplog.at_level(logging.WARNING), chunks(None, config) as engine:
+    with caplog.at_level(logging.WARNING), open_chunks(None, config) as engine:
         result = engine.recall("The database is PostgreSQL?", owner="alice")
     assert contents(result)[0] == TEXTS[0]
     assert "ranked without it" in caplog.text

@@ -1,4 +1,4 @@
-"""Secrets stand nowhere: not in the store, not with the embedder, not in the log."""
+"""Secrets are redacted: in the store, for the embedder and in the log."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def plain(folder: Path, embedder: RecordingEmbedder, clock: SettableClock) -> Iterator[OwnerMemory]:
-    """The memory of one owner in a store that is not encrypted, so that it can be looked into."""
+    """The memory of one owner in an unencrypted store, whose files can be searched."""
     with Memolith.open(
         folder / "memory.db", embedder=embedder, clock=clock, tokens=WordCounter()
     ) as opened:
@@ -45,25 +45,25 @@ def plain(folder: Path, embedder: RecordingEmbedder, clock: SettableClock) -> It
 
 
 def leaks(secrets: Sequence[str], folder: Path, embedder: RecordingEmbedder) -> list[str]:
-    """Return the secrets that stand in what is stored, or in anything that was embedded."""
+    """Return the secrets that occur in stored bytes or in embedded texts."""
     stored = bytes_under(folder)
-    told = "\n".join(embedder.seen)
+    embedded = "\n".join(embedder.seen)
     assert b"wallaby" in stored
-    assert "wallaby" in told
+    assert "wallaby" in embedded
     return [
         line
         for secret in secrets
         for line in secret.replace("\\n", "\n").splitlines()
-        if len(line) > 3 and not line.startswith("-----") and _stands(line, stored, told)
+        if len(line) > 3 and not line.startswith("-----") and _is_exposed(line, stored, embedded)
     ]
 
 
-def _stands(secret: str, stored: bytes, told: str) -> bool:
-    return secret.encode() in stored or secret in told
+def _is_exposed(secret: str, stored: bytes, embedded: str) -> bool:
+    return secret.encode() in stored or secret in embedded
 
 
 @pytest.mark.parametrize("kind", sorted({sample.kind for sample in SECRETS}))
-def test_a_secret_stands_nowhere_after_it_was_given(
+def test_secret_is_redacted_in_store_embedder_and_log(
     kind: str,
     plain: OwnerMemory,
     folder: Path,
@@ -85,14 +85,14 @@ def test_a_secret_stands_nowhere_after_it_was_given(
     assert not [secret for secret in secrets if secret in caplog.text]
 
 
-def test_the_redacted_text_is_found_by_what_was_said(alice: OwnerMemory) -> None:
+def test_redacted_memory_is_found_by_the_original_text(alice: OwnerMemory) -> None:
     kept = alice.remember(f"The deploy token is {TOKEN}, said Bob")
     assert kept.content == "The deploy token is [REDACTED], said Bob"
     (found, *_) = alice.recall(f"The deploy token is {TOKEN}, said Bob").memories
     assert found.id == kept.id
 
 
-def test_what_is_learned_counts_the_secrets_of_new_messages(alice: OwnerMemory) -> None:
+def test_log_counts_redactions_of_new_messages(alice: OwnerMemory) -> None:
     first = Message("Bob", f"one {TOKEN}", external_id="1")
     assert alice.log([first], session="s").redactions == 1
     again = [first, Message("Bob", f"two {TOKEN} and {TOKEN}", external_id="2")]
@@ -100,14 +100,14 @@ def test_what_is_learned_counts_the_secrets_of_new_messages(alice: OwnerMemory) 
     assert alice.learn("Nothing secret here").redactions == 0
 
 
-def test_the_event_of_a_memory_counts_its_secrets(alice: OwnerMemory) -> None:
+def test_event_of_a_memory_counts_its_redactions(alice: OwnerMemory) -> None:
     kept = alice.remember(f"a token: {TOKEN}")
     alice.update(kept.id, f"two tokens: {TOKEN} {TOKEN}")
     events = alice.history(kept.id).events
     assert [event.details.get("redactions") for event in events] == ["1", "2"]
 
 
-def test_texts_without_secrets_are_kept_as_they_are(alice: OwnerMemory) -> None:
+def test_texts_without_secrets_are_stored_unchanged(alice: OwnerMemory) -> None:
     learned = alice.log([Message("Bob", text) for text in HARMLESS if text.strip() == text])
     assert [message.content for message in learned.messages] == [
         text for text in HARMLESS if text.strip() == text
@@ -115,7 +115,7 @@ def test_texts_without_secrets_are_kept_as_they_are(alice: OwnerMemory) -> None:
 
 
 @pytest.mark.parametrize("field", ["key", "tags", "session"])
-def test_a_name_with_a_secret_is_refused(alice: OwnerMemory, field: str) -> None:
+def test_field_with_a_secret_is_refused(alice: OwnerMemory, field: str) -> None:
     given: dict[str, Any] = {field: [TOKEN] if field == "tags" else TOKEN}
     with pytest.raises(InvalidInput, match="contains a secret") as caught:
         alice.remember("Something", **given)
@@ -123,7 +123,7 @@ def test_a_name_with_a_secret_is_refused(alice: OwnerMemory, field: str) -> None
     assert TOKEN not in str(caught.value)
 
 
-def test_a_speaker_or_an_id_with_a_secret_is_refused(alice: OwnerMemory) -> None:
+def test_speaker_or_id_with_a_secret_is_refused(alice: OwnerMemory) -> None:
     for message in (Message(TOKEN, "Hi"), Message("Bob", "Hi", external_id=TOKEN)):
         with pytest.raises(InvalidInput, match="contains a secret"):
             alice.log([message])
@@ -131,7 +131,7 @@ def test_a_speaker_or_an_id_with_a_secret_is_refused(alice: OwnerMemory) -> None
         alice.log([Message("Bob", "Hi")], session=TOKEN)
 
 
-def test_a_number_alone_is_an_id_even_if_a_card_could_have_it(alice: OwnerMemory) -> None:
+def test_card_number_alone_is_accepted_as_an_id(alice: OwnerMemory) -> None:
     number = "4111~111111111111".replace("~", "")
     learned = alice.log([Message("Bob", "Hi", external_id=number)], session=number)
     assert learned.messages[0].external_id == number
@@ -139,14 +139,14 @@ def test_a_number_alone_is_an_id_even_if_a_card_could_have_it(alice: OwnerMemory
 
 @pytest.fixture
 def records(alice: OwnerMemory) -> list[Record]:
-    """An export of before there was screening."""
+    """An export that was made without redaction."""
     alice.log([Message(None, "the token is TOKEN", Role.USER)], session="s")
     kept = alice.remember("my token is TOKEN")
     alice.update(kept.id, "my new token is TOKEN")
-    return [_told(record) for record in alice.export()]
+    return [_insert_token(record) for record in alice.export()]
 
 
-def _told(record: Record) -> Record:
+def _insert_token(record: Record) -> Record:
     if isinstance(record, Message):
         return replace(record, content=record.content.replace("TOKEN", TOKEN))
     assert isinstance(record, MemoryRecord)
@@ -158,7 +158,7 @@ def _told(record: Record) -> Record:
     return MemoryRecord(memory, replace(record.history, versions=versions))
 
 
-def test_an_import_is_screened_and_taken_again_adds_nothing(
+def test_import_is_redacted_and_a_second_import_adds_nothing(
     records: list[Record], plain: OwnerMemory, folder: Path, embedder: RecordingEmbedder
 ) -> None:
     plain.remember("A wallaby")

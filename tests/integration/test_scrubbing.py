@@ -1,4 +1,4 @@
-"""What SQLite leaves behind in the unused parts of its pages goes too."""
+"""Scrubbing erases deleted content from the unused parts of SQLite pages."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from support.random_words import Words
 
 pytestmark = pytest.mark.sqlite
 
-CLEARED = "PRAGMA wal_checkpoint(TRUNCATE)"
+CHECKPOINT = "PRAGMA wal_checkpoint(TRUNCATE)"
 
 
 @pytest.fixture
@@ -28,8 +28,8 @@ def path(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def gone(path: Path) -> Iterator[list[str]]:
-    """A file in which words in random order were stored, and two thirds of them deleted."""
+def deleted_words(path: Path) -> Iterator[list[str]]:
+    """The deleted words of a file: two thirds of words that were stored in random order."""
     words = Words(1)
     words.text(3_000)
     random.Random(2).shuffle(words.all)  # noqa: S311 - the same in every run
@@ -39,51 +39,55 @@ def gone(path: Path) -> Iterator[list[str]]:
         connection.run("CREATE TABLE words (word TEXT PRIMARY KEY) STRICT, WITHOUT ROWID")
         connection.run_many("INSERT OR IGNORE INTO words VALUES (?)", [(w,) for w in words.all])
         connection.run_many("DELETE FROM words WHERE word = ?", [(w,) for w in words.all[1_000:]])
-        connection.row(CLEARED)
+        connection.row(CHECKPOINT)
         yield sorted(set(words.all[1_000:]) - set(words.all[:1_000]))
 
 
-def test_deleting_alone_leaves_copies_in_the_file(path: Path, gone: list[str]) -> None:
-    assert found_in(path.read_bytes(), gone)
+def test_deletion_without_scrubbing_leaves_copies_in_the_file(
+    path: Path, deleted_words: list[str]
+) -> None:
+    assert found_in(path.read_bytes(), deleted_words)
 
 
-def test_scrubbing_leaves_none_and_keeps_the_rest(path: Path, gone: list[str]) -> None:
+def test_scrubbing_erases_deleted_rows_only(path: Path, deleted_words: list[str]) -> None:
     with closing(Connection(path, 5.0)) as connection:
         before = connection.rows("SELECT word FROM words")
         assert scrub(path, 5.0)
         assert connection.rows("SELECT word FROM words") == before
         assert connection.rows("PRAGMA integrity_check") == [("ok",)]
-        connection.row(CLEARED)
+        connection.row(CHECKPOINT)
     assert len(before) == 1_000
-    assert not found_in(path.read_bytes(), gone)
+    assert not found_in(path.read_bytes(), deleted_words)
 
 
-def test_a_connection_that_knew_the_pages_brings_nothing_back(path: Path, gone: list[str]) -> None:
+def test_connection_with_cached_pages_does_not_restore_deleted_words(
+    path: Path, deleted_words: list[str]
+) -> None:
     with closing(Connection(path, 5.0)) as other:
-        other.rows("SELECT word FROM words")  # has all pages in memory now
+        other.rows("SELECT word FROM words")  # caches all pages
         assert scrub(path, 5.0)
         other.run("UPDATE words SET word = word || 'x'")
-        other.row(CLEARED)
+        other.row(CHECKPOINT)
         assert other.rows("PRAGMA integrity_check") == [("ok",)]
-    assert not found_in(path.read_bytes(), gone)
+    assert not found_in(path.read_bytes(), deleted_words)
 
 
-def test_nothing_is_touched_while_the_log_is_in_use(path: Path, gone: list[str]) -> None:
-    del gone
+def test_scrubbing_is_skipped_while_the_wal_is_in_use(path: Path, deleted_words: list[str]) -> None:
+    del deleted_words
     with closing(Connection(path, 5.0)) as other:
         other.run("DELETE FROM words WHERE word < 'd'")
         before = path.read_bytes()
         assert not scrub(path, 5.0)
         assert path.read_bytes() == before
-        other.row(CLEARED)
+        other.row(CHECKPOINT)
         other.begin_writing(5.0)
         assert not scrub(path, 0.0)
         other.roll_back()
         assert scrub(path, 5.0)
 
 
-def test_locks_of_this_process_outlive_a_scrubbing(path: Path, gone: list[str]) -> None:
-    del gone
+def test_scrubbing_keeps_locks_of_the_process(path: Path, deleted_words: list[str]) -> None:
+    del deleted_words
     with closing(Connection(path, 5.0)) as other:
         other.rows("SELECT word FROM words")
         assert scrub(path, 5.0)
@@ -94,7 +98,7 @@ def test_locks_of_this_process_outlive_a_scrubbing(path: Path, gone: list[str]) 
         assert inode in locks.read_text()
 
 
-def test_no_word_of_many_purged_memories_is_left(tmp_path: Path) -> None:
+def test_purged_words_are_absent_from_the_store_file(tmp_path: Path) -> None:
     words, kept = Words(3), Words(4)
     with Memolith.open(
         tmp_path / "memory.db",

@@ -1,4 +1,4 @@
-"""A real embedding model, tiny and made of noise, as sentence-transformers runs it."""
+"""A tiny embedding model with random weights, run by sentence-transformers."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ TEXTS = ["we use postgres", "i drink tea", "the database is large"]
 PROMPTS = {"query": "q : ", "document": "d : "}
 
 
-def saved(folder: Path, prompts: dict[str, str]) -> Path:
-    """Save a model of one layer with random weights, always the same."""
+def save_model(folder: Path, prompts: dict[str, str]) -> Path:
+    """Save a model of one layer with reproducible random weights."""
     bare = folder / "bare"
     bare.mkdir(parents=True)
     (bare / "vocab.txt").write_text("\n".join(WORDS.split()))
@@ -42,7 +42,7 @@ def saved(folder: Path, prompts: dict[str, str]) -> Path:
         initializer_range=1.0,
     )
     transformers.BertModel(shape).save_pretrained(bare)
-    # A model of token vectors gets a mean over them.
+    # The library adds mean pooling to a model of token vectors.
     whole = library.SentenceTransformer(str(bare), prompts=prompts, device="cpu")
     whole.save(str(folder / "whole"))
     return folder / "whole"
@@ -50,7 +50,7 @@ def saved(folder: Path, prompts: dict[str, str]) -> Path:
 
 @pytest.fixture(scope="module")
 def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return saved(tmp_path_factory.mktemp("models") / "tiny", PROMPTS)
+    return save_model(tmp_path_factory.mktemp("models") / "tiny", PROMPTS)
 
 
 def embedder(model: Path, **more: Any) -> Any:
@@ -58,51 +58,51 @@ def embedder(model: Path, **more: Any) -> Any:
     return build_service_embedder(own, {})
 
 
-def test_each_text_has_its_own_vector_of_length_1(model: Path) -> None:
-    asking = embedder(model, batch_size=2)
-    found = asking.embed(TEXTS, role="document")
+def test_each_text_has_its_own_unit_vector(model: Path) -> None:
+    service = embedder(model, batch_size=2)
+    found = service.embed(TEXTS, role="document")
     assert found.shape == (3, 16)
     np.testing.assert_allclose(np.linalg.norm(found, axis=1), 1, atol=1e-6)
-    alone = [asking.embed([text], role="document")[0] for text in TEXTS]
+    alone = [service.embed([text], role="document")[0] for text in TEXTS]
     np.testing.assert_allclose(found, alone, atol=1e-5)
 
 
-def test_the_prompts_of_the_model_itself_are_used(model: Path, tmp_path: Path) -> None:
-    asking, plain = embedder(model), embedder(saved(tmp_path, {}))
+def test_embedder_uses_the_prompts_of_the_model(model: Path, tmp_path: Path) -> None:
+    service, plain = embedder(model), embedder(save_model(tmp_path, {}))
     for role, prompt in PROMPTS.items():
-        found = asking.embed(["i drink tea"], role=role)
+        found = service.embed(["i drink tea"], role=role)
         np.testing.assert_allclose(
             found, plain.embed([f"{prompt}i drink tea"], role=role), atol=1e-5
         )
-    query, document = (asking.embed(["i drink tea"], role=role) for role in PROMPTS)
+    query, document = (service.embed(["i drink tea"], role=role) for role in PROMPTS)
     assert abs(query - document).max() > 1e-3
 
 
-def test_threads_may_share_one(model: Path) -> None:
-    asking = embedder(model)
+def test_threads_can_share_an_embedder(model: Path) -> None:
+    service = embedder(model)
     with ThreadPoolExecutor(4) as pool:
-        found = list(pool.map(lambda _: asking.embed(TEXTS, role="query"), range(8)))
+        found = list(pool.map(lambda _: service.embed(TEXTS, role="query"), range(8)))
     for one in found:
         np.testing.assert_allclose(one, found[0], atol=1e-5)
 
 
-def test_a_model_that_is_not_there_is_said_so(tmp_path: Path) -> None:
-    asking = embedder(tmp_path / "none")
+def test_missing_model_is_reported(tmp_path: Path) -> None:
+    service = embedder(tmp_path / "none")
     with pytest.raises(ServiceFailed, match="the model is not on this machine"):
-        asking.embed(TEXTS, role="query")
+        service.embed(TEXTS, role="query")
 
 
-def test_a_model_of_another_length_than_was_told_is_refused(model: Path) -> None:
+def test_model_with_another_dimension_is_refused(model: Path) -> None:
     with pytest.raises(ServiceFailed, match="16 dimensions instead of 8"):
         embedder(model, dimension=8).embed(TEXTS, role="query")
 
 
-def test_a_known_model_has_its_lengths_here_too() -> None:
+def test_known_model_accepts_only_its_trained_dimensions() -> None:
     with pytest.raises(InvalidConfiguration, match="was not trained"):
         embedder(Path("BAAI/bge-m3"), dimension=100)
 
 
-def test_a_store_is_built_with_it_and_refused_to_others(model: Path, tmp_path: Path) -> None:
+def test_store_is_refused_to_another_embedder(model: Path, tmp_path: Path) -> None:
     overrides = {
         "embedding.provider": "sentence-transformers",
         "embedding.model": str(model),

@@ -1,4 +1,4 @@
-"""Files that SQLite stores are opened on: new, ours, foreign, damaged, old and newer."""
+"""Opening a SQLite store on new, existing, foreign, damaged, old and newer files."""
 
 import os
 from collections.abc import Callable
@@ -50,14 +50,14 @@ def read_one(store: SqliteStore) -> int:
         return len(snapshot.memories([record_id(1)]))
 
 
-def test_a_new_file_is_made_with_its_folder(tmp_path: Path) -> None:
+def test_new_file_is_created_with_its_folder(tmp_path: Path) -> None:
     store = open_store(tmp_path / "a" / "b" / "memory.db")
     assert store.owners() == []
     store.close()
     assert (tmp_path / "a" / "b" / "memory.db").exists()
 
 
-def test_an_empty_file_becomes_a_store(tmp_path: Path) -> None:
+def test_empty_file_becomes_a_store(tmp_path: Path) -> None:
     file = tmp_path / "memory.db"
     file.touch()
     store = open_store(file)
@@ -66,14 +66,14 @@ def test_an_empty_file_becomes_a_store(tmp_path: Path) -> None:
     assert read_one(open_store(file)) == 1
 
 
-def test_what_was_written_is_there_after_reopening(path: Path) -> None:
+def test_written_memory_is_present_after_reopening(path: Path) -> None:
     store = open_store(path)
     assert read_one(store) == 1
     assert store.meta.embedder == "builders"
     store.close()
 
 
-def test_a_closed_store_leaves_one_file_and_nothing_open(tmp_path: Path) -> None:
+def test_closed_store_leaves_one_file_and_no_open_descriptors(tmp_path: Path) -> None:
     file = tmp_path / "memory.db"
     store = open_store(file)
     remember_one(store)
@@ -85,7 +85,7 @@ def test_a_closed_store_leaves_one_file_and_nothing_open(tmp_path: Path) -> None
     assert not [target for target in opened if target.is_relative_to(tmp_path)]
 
 
-def test_a_snapshot_given_back_after_closing_is_let_go_too(path: Path) -> None:
+def test_snapshot_returned_after_closing_is_closed(path: Path) -> None:
     store = open_store(path)
     with store.read("alice") as snapshot:
         store.close()
@@ -98,7 +98,7 @@ def test_a_snapshot_given_back_after_closing_is_let_go_too(path: Path) -> None:
     "content",
     [b"x", b"not a database, but long enough to look like one " * 100, b"SQLite format 3\0"],
 )
-def test_a_file_that_is_no_database_is_refused_untouched(tmp_path: Path, content: bytes) -> None:
+def test_file_that_is_not_a_database_is_refused_unchanged(tmp_path: Path, content: bytes) -> None:
     file = tmp_path / "memory.db"
     file.write_bytes(content)
     with pytest.raises(StoreDamaged):
@@ -107,7 +107,7 @@ def test_a_file_that_is_no_database_is_refused_untouched(tmp_path: Path, content
 
 
 @pytest.mark.parametrize("mode", ["DELETE", "WAL"])
-def test_a_database_of_another_program_is_refused_untouched(tmp_path: Path, mode: str) -> None:
+def test_database_of_another_program_is_refused_unchanged(tmp_path: Path, mode: str) -> None:
     file = tmp_path / "memory.db"
     with closing(apsw.Connection(str(file))) as other:
         other.execute(f"PRAGMA journal_mode = {mode}")
@@ -118,7 +118,7 @@ def test_a_database_of_another_program_is_refused_untouched(tmp_path: Path, mode
     assert file.read_bytes() == before
 
 
-def test_a_newer_schema_is_refused_untouched(path: Path) -> None:
+def test_newer_schema_is_refused_unchanged(path: Path) -> None:
     with closing(apsw.Connection(str(path))) as other:
         other.execute(f"PRAGMA user_version = {len(MIGRATIONS) + 1}")
     before = path.read_bytes()
@@ -131,7 +131,7 @@ def test_a_newer_schema_is_refused_untouched(path: Path) -> None:
     assert path.read_bytes() == before
 
 
-def test_another_cipher_is_refused(path: Path) -> None:
+def test_store_with_another_cipher_is_refused(path: Path) -> None:
     class Other(PlainCipher):
         name = "other"
 
@@ -139,38 +139,38 @@ def test_another_cipher_is_refused(path: Path) -> None:
         SqliteStore.open(path, cipher=Other())
 
 
-def test_a_folder_is_refused(tmp_path: Path) -> None:
+def test_folder_as_store_path_is_refused(tmp_path: Path) -> None:
     with pytest.raises(StoreUnavailable) as refused:
         open_store(tmp_path)
     assert str(tmp_path) in str(refused.value)
 
 
-def test_a_folder_that_can_not_be_made_is_refused(tmp_path: Path) -> None:
+def test_store_in_a_folder_that_cannot_be_created_is_refused(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(StoreUnavailable):
         open_store(tmp_path / "file" / "memory.db")
 
 
-def _truncated(content: bytes) -> bytes:
+def _truncate(content: bytes) -> bytes:
     return content[: len(content) // 3]
 
 
-def _overwritten(content: bytes) -> bytes:
+def _overwrite(content: bytes) -> bytes:
     return content[:4096] + b"\xa5" * (len(content) - 4096)
 
 
-def _broken_header(content: bytes) -> bytes:
+def _break_header(content: bytes) -> bytes:
     return b"\0" * 16 + content[16:]
 
 
-@pytest.mark.parametrize("damage", [_truncated, _overwritten, _broken_header])
-def test_a_damaged_file_is_said_to_be_damaged(path: Path, damage: Callable[[bytes], bytes]) -> None:
+@pytest.mark.parametrize("damage", [_truncate, _overwrite, _break_header])
+def test_damaged_file_raises_store_damaged(path: Path, damage: Callable[[bytes], bytes]) -> None:
     path.write_bytes(damage(path.read_bytes()))
     with pytest.raises(StoreDamaged):
         read_one(open_store(path))
 
 
-def test_a_table_gone_missing_is_damage(path: Path) -> None:
+def test_missing_table_raises_store_damaged(path: Path) -> None:
     with closing(apsw.Connection(str(path))) as other:
         other.execute("DROP TABLE memories")
     store = open_store(path)
@@ -179,7 +179,7 @@ def test_a_table_gone_missing_is_damage(path: Path) -> None:
     store.close()
 
 
-def test_an_old_store_is_copied_and_brought_up_to_date(path: Path) -> None:
+def test_old_store_is_copied_and_migrated(path: Path) -> None:
     newer = (*MIGRATIONS, "ALTER TABLE owners ADD COLUMN colour TEXT")
     prepare(path, ciphers=PlainCipher(), analyser=1, busy_timeout_s=1, migrations=newer)
     with closing(apsw.Connection(str(path))) as now:
@@ -189,7 +189,7 @@ def test_an_old_store_is_copied_and_brought_up_to_date(path: Path) -> None:
     assert read_one(open_store(copy)) == 1
 
 
-def test_a_migration_that_fails_leaves_the_store_as_it_was(path: Path) -> None:
+def test_failed_migration_is_rolled_back(path: Path) -> None:
     newer = (*MIGRATIONS, "CREATE TABLE half (x); SELECT nonsense FROM nowhere")
     with pytest.raises(MemolithError):
         prepare(path, ciphers=PlainCipher(), analyser=1, busy_timeout_s=1, migrations=newer)
@@ -200,13 +200,13 @@ def test_a_migration_that_fails_leaves_the_store_as_it_was(path: Path) -> None:
         assert not now.execute("SELECT * FROM sqlite_schema WHERE name = 'half'").fetchall()
 
 
-def test_the_file_says_whose_it_is(path: Path) -> None:
+def test_file_has_the_application_id(path: Path) -> None:
     with closing(apsw.Connection(str(path))) as other:
         assert other.execute("PRAGMA application_id").fetchone() == (APPLICATION_ID,)
         assert other.execute("PRAGMA journal_mode").fetchone() == ("wal",)
 
 
-def test_a_store_of_the_first_version_is_refused_by_the_name_of_its_tool(path: Path) -> None:
+def test_error_for_a_mnemon_store_names_mnemon(path: Path) -> None:
     with closing(apsw.Connection(str(path))) as other:
         other.execute("PRAGMA application_id = 0x4D6E656D")
     with pytest.raises(StoreDamaged, match="created by Mnemon"):
@@ -219,7 +219,7 @@ def _open_and_remember(path: str, number: int) -> None:
     store.close()
 
 
-def test_processes_that_open_a_new_file_at_once_all_succeed(tmp_path: Path) -> None:
+def test_concurrent_processes_can_open_a_new_file(tmp_path: Path) -> None:
     context = get_context("spawn")
     file = str(tmp_path / "memory.db")
     workers = [context.Process(target=_open_and_remember, args=(file, n)) for n in (1, 2, 3)]
@@ -234,7 +234,7 @@ def test_processes_that_open_a_new_file_at_once_all_succeed(tmp_path: Path) -> N
     store.close()
 
 
-def test_a_new_store_is_for_its_owner_alone(tmp_path: Path) -> None:
+def test_new_store_files_are_private_to_the_user(tmp_path: Path) -> None:
     umask = os.umask(0o022)
     try:
         with closing(open_store(tmp_path / "memory.db")) as store:

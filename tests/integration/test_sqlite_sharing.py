@@ -1,4 +1,4 @@
-"""One SQLite file shared: by threads, by processes, and with a lock or a disk in the way."""
+"""One SQLite file shared by threads and processes, with locks and disk errors."""
 
 import os
 import subprocess
@@ -61,7 +61,7 @@ store.close()
 """
 
 
-def test_a_readers_index_follows_the_writes_of_another_process(
+def test_index_of_a_reader_follows_writes_of_another_process(
     store: SqliteStore, path: Path
 ) -> None:
     remember(store, memory(1, "tea"))
@@ -103,7 +103,7 @@ for turn in range(40):
     lease = store.jobs.acquire("decay", now=at, every_s=0, lease_s=3_600)
     if lease is None:
         continue
-    held.touch(exist_ok=False)  # fails if another process is within, too
+    held.touch(exist_ok=False)  # fails if another process holds the lease, too
     done = int(lease.state or 0) + 1
     assert store.jobs.renew(lease, str(done), now=at, lease_s=3_600)
     held.unlink()
@@ -113,7 +113,7 @@ store.close()
 """
 
 
-def test_of_several_processes_one_holds_a_job(path: Path, tmp_path: Path) -> None:
+def test_only_one_of_several_processes_holds_a_job(path: Path, tmp_path: Path) -> None:
     open_store(path).close()
     command = [sys.executable, "-c", _WORKER, str(path), str(tmp_path / "held")]
     workers = [
@@ -137,7 +137,7 @@ def test_of_several_processes_one_holds_a_job(path: Path, tmp_path: Path) -> Non
     assert done >= 3
 
 
-def test_a_killed_workers_job_is_taken_over_where_it_stopped(path: Path) -> None:
+def test_job_of_a_killed_worker_is_resumed_by_another(path: Path) -> None:
     open_store(path).close()
     waiting = 'print("kept", flush=True); sys.stdin.read()'
     dying = _WORKER.replace("sys.stdin.read()", "").replace("held.unlink()", waiting)
@@ -160,7 +160,7 @@ def test_a_killed_workers_job_is_taken_over_where_it_stopped(path: Path) -> None
     assert lease.state == "1"
 
 
-def test_a_process_killed_in_the_middle_leaves_whole_transactions(path: Path) -> None:
+def test_killed_process_leaves_only_complete_transactions(path: Path) -> None:
     open_store(path).close()
     with subprocess.Popen(
         [sys.executable, "-c", _WRITER.replace("sys.stdin.readline()", ""), str(path)],
@@ -180,9 +180,7 @@ def test_a_process_killed_in_the_middle_leaves_whole_transactions(path: Path) ->
     store.close()
 
 
-def test_a_lock_held_elsewhere_is_waited_for_and_then_reported(
-    store: SqliteStore, path: Path
-) -> None:
+def test_lock_of_another_connection_times_out_with_an_error(store: SqliteStore, path: Path) -> None:
     remember(store, memory(1))
     with closing(apsw.Connection(str(path))) as other:
         other.execute("BEGIN IMMEDIATE")
@@ -194,7 +192,7 @@ def test_a_lock_held_elsewhere_is_waited_for_and_then_reported(
     remember(store, memory(3))
 
 
-def test_a_writer_in_another_thread_is_waited_for_and_then_reported(store: SqliteStore) -> None:
+def test_write_of_another_thread_times_out_with_an_error(store: SqliteStore) -> None:
     holds, done = threading.Event(), threading.Event()
 
     def hold() -> None:
@@ -216,7 +214,7 @@ def test_a_writer_in_another_thread_is_waited_for_and_then_reported(store: Sqlit
         holder.join()
 
 
-def test_a_full_disk_undoes_the_transaction_and_says_so(store: SqliteStore) -> None:
+def test_write_on_full_disk_is_rolled_back(store: SqliteStore) -> None:
     remember(store, memory(1, "tea"))
     with store._connections.write() as connection:
         pages = connection.row("PRAGMA page_count")
@@ -250,13 +248,13 @@ def test_a_full_disk_undoes_the_transaction_and_says_so(store: SqliteStore) -> N
         (apsw.SQLError, StoreDamaged),
     ],
 )
-def test_every_error_of_the_driver_is_translated(
+def test_every_driver_error_is_translated(
     error: type[apsw.Error], expected: type[MemolithError]
 ) -> None:
     assert type(translate_error(error("told"), Path("memory.db"))) is expected
 
 
-def test_a_forked_child_reads_and_writes_with_connections_of_its_own(
+def test_forked_child_uses_its_own_connections(
     store: SqliteStore,
 ) -> None:
     remember(store, memory(1, "tea"))
@@ -265,10 +263,10 @@ def test_a_forked_child_reads_and_writes_with_connections_of_its_own(
         try:
             remember(store, memory(2, "tea"))
             with store.read("alice") as snapshot:
-                told = len(nearest_numbers(snapshot))
+                exit_code = len(nearest_numbers(snapshot))
         except MemolithError:
-            told = 100
-        os._exit(told)
+            exit_code = 100
+        os._exit(exit_code)
     _, status = os.waitpid(child, 0)
     assert os.waitstatus_to_exitcode(status) == 2
     remember(store, memory(3, "tea"))
@@ -276,7 +274,7 @@ def test_a_forked_child_reads_and_writes_with_connections_of_its_own(
         assert records_by_term(snapshot, "tea") == [[1, 2, 3]]
 
 
-def test_an_index_let_go_for_want_of_memory_is_built_again(path: Path) -> None:
+def test_evicted_index_is_rebuilt(path: Path) -> None:
     store = open_store(path, index_cache_bytes=1)
     for owner in ("alice", "bob"):
         remember(store, memory(1, "tea", owner_id=owner), owner_id=owner)
@@ -288,7 +286,7 @@ def test_an_index_let_go_for_want_of_memory_is_built_again(path: Path) -> None:
     store.close()
 
 
-def test_an_owner_made_smaller_for_good_is_indexed_anew(store: SqliteStore) -> None:
+def test_index_is_rebuilt_after_rows_are_removed(store: SqliteStore) -> None:
     remember(store, memory(1, "tea"), memory(2, "tea"))
     with store.read("alice") as snapshot:
         assert nearest_numbers(snapshot) == [1, 2]
@@ -302,7 +300,7 @@ def test_an_owner_made_smaller_for_good_is_indexed_anew(store: SqliteStore) -> N
         assert records_by_term(snapshot, "tea") == [[2]]
 
 
-def test_a_snapshot_older_than_the_index_gets_its_own(store: SqliteStore) -> None:
+def test_old_snapshot_uses_its_own_index_version(store: SqliteStore) -> None:
     remember(store, memory(1, "tea"))
     with store.read("alice") as old:
         assert old.counter == 1
@@ -315,8 +313,8 @@ def test_a_snapshot_older_than_the_index_gets_its_own(store: SqliteStore) -> Non
         assert old.postings(["tea"], NOW).total == 1
 
 
-def test_thousands_of_vectors_are_searched_as_well_as_one_by_one(store: SqliteStore) -> None:
-    """Above `EXACT_ROWS` the coarse scan chooses; here it must miss next to nothing."""
+def test_coarse_scan_finds_nearly_all_nearest_vectors(store: SqliteStore) -> None:
+    """Above `EXACT_ROWS`, a coarse scan selects candidates; its recall@10 must be at least 99 %."""
     rng = np.random.default_rng(5)
     centres = rng.normal(size=(40, DIMENSION))
     values = quantise(centres[rng.integers(0, 40, 6_000)] + rng.normal(size=(6_000, DIMENSION)))
@@ -332,8 +330,8 @@ def test_thousands_of_vectors_are_searched_as_well_as_one_by_one(store: SqliteSt
     assert hits >= 198
 
 
-def test_long_texts_do_not_crowd_out_the_rest(store: SqliteStore) -> None:
-    """A text of thousands of near passages is one result; others still come after it."""
+def test_text_with_many_near_passages_is_one_result(store: SqliteStore) -> None:
+    """Thousands of near passages of one text do not displace other results."""
     from memolith.testing.builders import entry, passage
 
     near = [passage(near=(1, n / 9_000)) for n in range(5_000)]
@@ -345,7 +343,7 @@ def test_long_texts_do_not_crowd_out_the_rest(store: SqliteStore) -> None:
         assert len(nearest_numbers(snapshot, near=(1,), limit=5)) == 5
 
 
-def test_the_cache_forgets_the_owner_asked_for_least_lately(store: SqliteStore) -> None:
+def test_index_cache_evicts_the_least_recently_used_owner(store: SqliteStore) -> None:
     for owner in ("alice", "bob", "carol"):
         say(store, message(1, "tea", sequence=1, said_at=at(1)), owner_id=owner)
     cache: IndexCache = store._indexes
@@ -361,7 +359,7 @@ def test_the_cache_forgets_the_owner_asked_for_least_lately(store: SqliteStore) 
     assert [names[number] for number in cache._states] == ["alice", "carol"]
 
 
-def test_what_an_index_keeps_while_it_is_asked_counts(store: SqliteStore) -> None:
+def test_index_cache_counts_memory_allocated_by_queries(store: SqliteStore) -> None:
     for owner in ("alice", "bob"):
         said = [message(n, "tea", sequence=n, said_at=at(n)) for n in range(1, 200)]
         say(store, *said, owner_id=owner)
@@ -377,7 +375,7 @@ def test_what_an_index_keeps_while_it_is_asked_counts(store: SqliteStore) -> Non
     assert cache._size == cache._states[2][-1].nbytes
 
 
-def test_of_an_erased_owner_no_index_is_kept(store: SqliteStore) -> None:
+def test_erasing_an_owner_removes_the_cached_index(store: SqliteStore) -> None:
     for owner in ("alice", "bob"):
         remember(store, memory(1, "tea", owner_id=owner), owner_id=owner)
         with store.read(owner) as snapshot:
@@ -390,7 +388,7 @@ def test_of_an_erased_owner_no_index_is_kept(store: SqliteStore) -> None:
         assert nearest_numbers(snapshot) == []
 
 
-def test_no_index_is_kept_of_before_rows_were_removed_for_good(store: SqliteStore) -> None:
+def test_index_of_an_old_generation_is_not_cached(store: SqliteStore) -> None:
     remember(store, memory(1, "tea"))
     with store.read("alice") as old:
         assert nearest_numbers(old) == [1]

@@ -1,4 +1,4 @@
-"""Every statement names the owner and finds its rows by an index."""
+"""Every SQL statement filters by owner and finds its rows by an index."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -25,20 +25,19 @@ _WITHOUT_OWNER = {
     *("meta", "owners", "api_keys", "jobs", "sqlite_schema"),
     *("carray", "json_each", "w", "waiting"),
 }
-"""What may be read whole: facts about the store, the list of owners, or that of those who have
-something waiting, the keys of the service when one is made or revoked, the few jobs when an owner
-goes whom one may name, and ids asked for (w)."""
+"""Tables that may be scanned: metadata, owners, pending messages (`waiting`), API keys, jobs
+(when an owner is erased), and lists of requested ids (`w`)."""
 
 _BY_OWNER = r"owner_id=|\(scope=|\(name=|\(digest=|rowid=|messages_waiting \(owner_id>"
-"""How rows are found; by the last the next owner who has something waiting."""
+"""Index conditions that are allowed; the last one finds the next owner with pending messages."""
 
 _OF_ALL = "meta|owners|api_keys|jobs|idempotency|tombstones|pragma_\\w+"
-"""Tables whose keys do not begin with an owner's number: see the schema."""
+"""Tables whose primary keys do not begin with an owner's number."""
 
 
 @pytest.fixture
 def statements(tmp_path: Path) -> list[str]:
-    """All statements of a store that has done everything there is."""
+    """All statements that a store runs for all its operations."""
     seen: list[str] = []
 
     def note(_: object, statement: str, __: object) -> bool:
@@ -57,7 +56,7 @@ def statements(tmp_path: Path) -> list[str]:
     return list(dict.fromkeys(seen))
 
 
-def test_every_statement_names_the_owner(statements: list[str]) -> None:
+def test_every_statement_filters_by_owner(statements: list[str]) -> None:
     about_owners = [
         statement
         for statement in statements
@@ -66,11 +65,12 @@ def test_every_statement_names_the_owner(statements: list[str]) -> None:
     ]
     assert len(about_owners) > 40
     for statement in about_owners:
-        all_columns = re.match(r"INSERT INTO \w+ VALUES \(\?", statement)  # the owner's first
+        # The number of the owner comes first.
+        all_columns = re.match(r"INSERT INTO \w+ VALUES \(\?", statement)
         assert all_columns or "owner_id" in statement
 
 
-def test_every_statement_finds_its_rows_by_an_index(statements: list[str], tmp_path: Path) -> None:
+def test_every_statement_uses_an_index(statements: list[str], tmp_path: Path) -> None:
     read_whole = {
         page_statement(table, is_first=True) for table in TABLES.values() if not table.is_owned
     }
@@ -86,9 +86,7 @@ def test_every_statement_finds_its_rows_by_an_index(statements: list[str], tmp_p
                     assert re.search(_BY_OWNER, line), (statement, plan)
 
 
-def test_rows_are_given_in_the_order_in_which_they_stand(
-    statements: list[str], tmp_path: Path
-) -> None:
+def test_paging_statements_need_no_sorting(statements: list[str], tmp_path: Path) -> None:
     assert statements
     with closing(Connection(tmp_path / "memory.db", 1)) as connection:
         for table in TABLES.values():
@@ -113,12 +111,12 @@ def _bindings(connection: apsw.Connection, statement: str) -> int:
 
 
 MANY = 2_000
-"""Messages that wait for nothing."""
+"""The number of messages that are not pending."""
 
 
 @pytest.fixture
 def busy(tmp_path: Path) -> Iterator[SqliteStore]:
-    """A store in which Alice and Bob have said much, and little of it waits."""
+    """A store in which Alice and Bob have many messages, few of them pending."""
     store = SqliteStore.open(tmp_path / "busy.db", cipher=PlainCipher())
     for owner in ("alice", "bob"):
         with store.write(owner) as tx:
@@ -147,7 +145,7 @@ READING_WORK: dict[str, Callable[[SqliteStore, Snapshot], object]] = {
 
 @pytest.mark.parametrize("name", READING_WORK)
 @pytest.mark.parametrize("owner", ["alice", "bob"])
-def test_what_waits_is_found_past_messages_that_wait_for_nothing(
+def test_pending_work_is_found_without_scanning_other_messages(
     busy: SqliteStore, owner: str, name: str
 ) -> None:
     steps: list[int] = []

@@ -1,4 +1,4 @@
-"""Everything of an owner, out of one store and into another."""
+"""Exporting all records of an owner and importing them into another store."""
 
 from __future__ import annotations
 
@@ -31,13 +31,15 @@ def records(alice: OwnerMemory, clock: SettableClock) -> list[Record]:
     return list(alice.export())
 
 
-def bob_in(clock: SettableClock) -> OwnerMemory:
+def alice_in_another_store(clock: SettableClock) -> OwnerMemory:
     other = Memolith.open(":memory:", embedder=HashingEmbedder(), clock=clock, tokens=WordCounter())
     return other.owner("alice")
 
 
-def test_all_of_it_comes_back_the_same(records: list[Record], clock: SettableClock) -> None:
-    other = bob_in(clock)
+def test_import_of_an_export_restores_all_records(
+    records: list[Record], clock: SettableClock
+) -> None:
+    other = alice_in_another_store(clock)
     taken = other.import_(records)
     assert list(other.export()) == records
     assert (taken.messages, taken.memories, taken.duplicates_skipped, taken.keys_dropped) == (
@@ -48,50 +50,50 @@ def test_all_of_it_comes_back_the_same(records: list[Record], clock: SettableClo
     )
 
 
-def test_the_end_of_a_session_is_kept(records: list[Record], clock: SettableClock) -> None:
+def test_import_preserves_the_end_of_a_session(records: list[Record], clock: SettableClock) -> None:
     (ending,) = [record for record in records if isinstance(record, SessionEnd)]
-    other = bob_in(clock)
+    other = alice_in_another_store(clock)
     other.import_(records)
     assert other.sessions()[0].ended_at == ending.at
 
 
-def test_taking_it_again_adds_nothing(records: list[Record], alice: OwnerMemory) -> None:
+def test_second_import_adds_nothing(records: list[Record], alice: OwnerMemory) -> None:
     taken = alice.import_(records)
     assert (taken.messages, taken.memories, taken.duplicates_skipped) == (0, 0, 5)
     assert list(alice.export()) == records
 
 
-def test_messages_go_on_after_those_of_the_same_session(
+def test_imported_messages_are_appended_to_an_existing_session(
     records: list[Record], clock: SettableClock
 ) -> None:
-    other = bob_in(clock)
+    other = alice_in_another_store(clock)
     other.log([Message("Carol", "Hello")], session="s1")
     other.import_(records)
     spoken = [(each.sequence, each.content) for each in other.messages("s1")]
     assert spoken == [(1, "Hello"), (2, "The key is blue")]
 
 
-def test_a_message_whose_external_id_is_there_is_not_taken_twice(
+def test_message_with_a_known_external_id_is_skipped(
     records: list[Record], clock: SettableClock
 ) -> None:
-    other = bob_in(clock)
+    other = alice_in_another_store(clock)
     other.log([Message("Bob", "The key is blue", external_id="D1:1")], session="s1")
     assert other.import_(records).duplicates_skipped == 1
     assert len(other.messages("s1")) == 1
 
 
-def test_nothing_is_learned_anew(records: list[Record], clock: SettableClock) -> None:
+def test_import_does_not_learn_from_messages(records: list[Record], clock: SettableClock) -> None:
     messages = [record for record in records if isinstance(record, Message)]
     assert any(message.role is Role.USER for message in messages)
-    other = bob_in(clock)
+    other = alice_in_another_store(clock)
     other.import_(messages)
     assert other.stats().total_count == 0
 
 
-def test_what_was_known_then_is_known_there_too(
+def test_import_preserves_recall_at_past_times(
     records: list[Record], alice: OwnerMemory, clock: SettableClock
 ) -> None:
-    other = bob_in(clock)
+    other = alice_in_another_store(clock)
     other.import_(records)
     (job,) = [r for r in records if isinstance(r, MemoryRecord) and r.memory.key == "job"]
     for version in job.history.versions:
@@ -100,29 +102,29 @@ def test_what_was_known_then_is_known_there_too(
         assert other.recall("Where does she work?", as_of=then, touch=False) == here
 
 
-def test_it_says_how_many_secrets_it_took_out_of_what_is_new(
+def test_import_counts_redactions_of_new_records(
     records: list[Record], clock: SettableClock
 ) -> None:
     token = "gh~p_a8Kd03Lmqpx9Zt7bVn2cRw5yUe1iOaSdFgHj".replace("~", "")
-    told: list[Record] = []
+    with_secrets: list[Record] = []
     for record in records:
         if isinstance(record, Message):
-            told.append(replace(record, content=f"{record.content} {token} {token}"))
+            with_secrets.append(replace(record, content=f"{record.content} {token} {token}"))
         elif isinstance(record, MemoryRecord) and record.memory.key == "job":
             versions = tuple(
                 replace(each, memory=replace(each.memory, content=f"Has [REDACTED] and {token}"))
                 for each in record.history.versions
             )
-            told.append(
+            with_secrets.append(
                 MemoryRecord(versions[-1].memory, replace(record.history, versions=versions))
             )
-    other = bob_in(clock)
-    assert other.import_(told).redactions == 3 * 2 + 3
-    assert other.import_(told).redactions == 0
+    other = alice_in_another_store(clock)
+    assert other.import_(with_secrets).redactions == 3 * 2 + 3
+    assert other.import_(with_secrets).redactions == 0
     assert other.import_([ImportedMemory(content=f"Uses {token}")]).redactions == 1
 
 
-def test_memories_that_never_changed_come_back_the_same_also_twice_in_one_call(
+def test_record_repeated_in_one_import_is_stored_once(
     alice: OwnerMemory, clock: SettableClock
 ) -> None:
     alice.remember("Likes tea", tags=["drinks"], importance=0.9)
@@ -131,7 +133,7 @@ def test_memories_that_never_changed_come_back_the_same_also_twice_in_one_call(
     clock.advance(timedelta(days=1))
     alice.update(changed.id, "Lives in Rome")
     records = list(alice.export())
-    other = bob_in(clock)
+    other = alice_in_another_store(clock)
     taken = other.import_([*records, *records])
     assert (taken.memories, taken.duplicates_skipped) == (3, 3)
     assert list(other.export()) == records
@@ -140,7 +142,7 @@ def test_memories_that_never_changed_come_back_the_same_also_twice_in_one_call(
     assert [[memory.id for memory in other.recall(each).memories] for each in asked] == found
 
 
-def superseded(alice: OwnerMemory, clock: SettableClock) -> tuple[Record, Record]:
+def supersede_one(alice: OwnerMemory, clock: SettableClock) -> tuple[Record, Record]:
     old, new = alice.remember("Works at NASA"), alice.remember("Works at ESA")
     clock.advance(timedelta(days=1))
     alice.supersede(old.id, new.id)
@@ -148,10 +150,10 @@ def superseded(alice: OwnerMemory, clock: SettableClock) -> tuple[Record, Record
     return first, second
 
 
-def test_a_memory_whose_successor_is_nowhere_comes_without_it(
+def test_reference_to_a_missing_successor_is_dropped(
     alice: OwnerMemory, clock: SettableClock, tmp_path: Path
 ) -> None:
-    old, _ = superseded(alice, clock)
+    old, _ = supersede_one(alice, clock)
     assert isinstance(old, MemoryRecord)
     with Memolith.open(
         tmp_path / "m.db", embedder=HashingEmbedder(), clock=clock, tokens=WordCounter()
@@ -164,31 +166,31 @@ def test_a_memory_whose_successor_is_nowhere_comes_without_it(
 
 
 @pytest.mark.parametrize("places", [(0, 1), (1, 0)])
-def test_a_successor_may_come_before_or_after(
+def test_successor_may_come_before_or_after_in_an_import(
     alice: OwnerMemory, clock: SettableClock, places: tuple[int, int]
 ) -> None:
-    records = superseded(alice, clock)
-    other = bob_in(clock)
+    records = supersede_one(alice, clock)
+    other = alice_in_another_store(clock)
     other.import_([records[place] for place in places])
     assert list(other.export()) == list(records)
 
 
-def test_given_again_a_memory_has_the_successor_that_came_in_another_call(
+def test_repeated_import_links_a_successor_imported_later(
     alice: OwnerMemory, clock: SettableClock
 ) -> None:
-    old, new = superseded(alice, clock)
-    other = bob_in(clock)
+    old, new = supersede_one(alice, clock)
+    other = alice_in_another_store(clock)
     for record in (old, new, old):
         other.import_([record])
     assert list(other.export()) == [old, new]
 
 
-def test_given_again_a_memory_that_was_changed_since_stays_as_it_is(
+def test_repeated_import_does_not_overwrite_later_changes(
     alice: OwnerMemory, clock: SettableClock
 ) -> None:
-    old, new = superseded(alice, clock)
+    old, new = supersede_one(alice, clock)
     assert isinstance(old, MemoryRecord)
-    other = bob_in(clock)
+    other = alice_in_another_store(clock)
     other.import_([old])
     clock.advance(timedelta(days=1))
     other.restore(old.memory.id)

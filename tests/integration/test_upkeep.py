@@ -1,4 +1,4 @@
-"""What time does: memories fade, expire, pass, are evicted, and what is retained no longer goes."""
+"""Periodic jobs: decay, cleanup, expiry, eviction, working memory and retention."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def clock() -> SettableClock:
     return SettableClock(START)
 
 
-def opened(
+def open_memory(
     clock: SettableClock, profile: str = "standard", store: str | Path = ":memory:"
 ) -> Memolith:
     return Memolith.open(
@@ -36,13 +36,11 @@ def opened(
 
 @pytest.fixture
 def companion(clock: SettableClock) -> Iterator[Memolith]:
-    with opened(clock, "companion") as memory:
+    with open_memory(clock, "companion") as memory:
         yield memory
 
 
-def test_a_decay_tells_which_memories_got_weaker_and_does_so_once(
-    companion: Memolith, clock: SettableClock
-) -> None:
+def test_decay_reports_weakened_memories_once(companion: Memolith, clock: SettableClock) -> None:
     fading = companion.remember("It rains", owner="a", kind="context", importance=0.8)
     floor = companion.remember("It is five", owner="a", kind="correction", importance=0.2)
     assert companion.apply_decay(owner="a") == ()
@@ -55,7 +53,9 @@ def test_a_decay_tells_which_memories_got_weaker_and_does_so_once(
     assert companion.get(floor.id, owner="a").strength == pytest.approx(0.35)
 
 
-def test_a_decay_is_no_change_of_a_memory(companion: Memolith, clock: SettableClock) -> None:
+def test_decay_does_not_create_a_version_or_event(
+    companion: Memolith, clock: SettableClock
+) -> None:
     kept = companion.remember("It rains", owner="a", kind="context", importance=0.8)
     clock.advance(timedelta(days=1))
     companion.apply_decay()
@@ -64,7 +64,7 @@ def test_a_decay_is_no_change_of_a_memory(companion: Memolith, clock: SettableCl
     assert len(companion.history(kept.id, owner="a").events) == 1
 
 
-def test_a_cleanup_lets_the_weak_fade_and_a_restore_brings_them_back(
+def test_restore_reactivates_memories_faded_by_cleanup(
     companion: Memolith, clock: SettableClock
 ) -> None:
     weak = companion.remember("It rains", owner="a", kind="context", importance=0.3)
@@ -79,8 +79,8 @@ def test_a_cleanup_lets_the_weak_fade_and_a_restore_brings_them_back(
     assert companion.recall("It rains", owner="a", touch=False).memories[0].id == weak.id
 
 
-def test_in_standard_nothing_fades_unless_asked_for(clock: SettableClock) -> None:
-    with opened(clock) as memory:
+def test_standard_profile_fades_memories_only_on_request(clock: SettableClock) -> None:
+    with open_memory(clock) as memory:
         memory.remember("It rains", owner="a", kind="context", importance=0.1)
         clock.advance(timedelta(days=10_000))
         assert memory.cleanup() == 0
@@ -89,8 +89,8 @@ def test_in_standard_nothing_fades_unless_asked_for(clock: SettableClock) -> Non
             memory.cleanup(below=2.0)
 
 
-def test_what_is_over_expires(clock: SettableClock) -> None:
-    with opened(clock) as memory:
+def test_memory_expires_at_its_expiry_time(clock: SettableClock) -> None:
+    with open_memory(clock) as memory:
         short = memory.remember("Parking until noon", owner="a", expires_in="2h")
         memory.remember("Parking is dear", owner="a", expires_in="3h")
         clock.advance(timedelta(hours=2))
@@ -100,8 +100,8 @@ def test_what_is_over_expires(clock: SettableClock) -> None:
         assert memory.get(short.id, owner="a").state == "expired"
 
 
-def test_facts_keeps_a_thousand_and_lets_the_weakest_go(clock: SettableClock) -> None:
-    with opened(clock, "facts") as memory:
+def test_facts_profile_evicts_the_weakest_above_a_thousand(clock: SettableClock) -> None:
+    with open_memory(clock, "facts") as memory:
         owner = memory.owner("a")
         weakest = owner.remember("kind of thing 0 alone", kind="identity", importance=0.1)
         texts = (f"n{number}a n{number}b n{number}c n{number}d" for number in range(1, 1_000))
@@ -114,8 +114,8 @@ def test_facts_keeps_a_thousand_and_lets_the_weakest_go(clock: SettableClock) ->
         assert owner.get(weakest.id).state == "evicted"
 
 
-def test_working_memories_become_episodes_when_their_session_is_over(clock: SettableClock) -> None:
-    with opened(clock, "chunks") as memory:
+def test_working_memories_become_episodic_when_the_session_ends(clock: SettableClock) -> None:
+    with open_memory(clock, "chunks") as memory:
         owner = memory.owner("a")
         ended = owner.remember("Working on the gauge now", kind="working", session="s")
         idle = owner.remember("Looking at the map now", kind="working", session="t")
@@ -133,17 +133,17 @@ def test_working_memories_become_episodes_when_their_session_is_over(clock: Sett
         assert owner.get(idle.id).kind == "episodic"
 
 
-def test_retention_removes_what_is_inactive_and_keeps_what_is_active(clock: SettableClock) -> None:
-    with opened(clock) as memory:
+def test_retention_removes_only_old_inactive_records(clock: SettableClock) -> None:
+    with open_memory(clock) as memory:
         owner = memory.owner("a")
         said = owner.log([Message("Ann", "I live in Oslo.", Role.USER, START, "1")], session="old")
         lost = owner.remember("Something about elephants")
         owner.forget(lost.id)
         clock.advance(timedelta(days=40))
         owner.log([Message("Ann", "I paint.", Role.USER, clock.now(), "2")], session="new")
-        (told,) = memory.retain(30, dry_run=True)
+        (preview,) = memory.retain(30, dry_run=True)
         (done,) = memory.retain(30)
-        assert (told.memories, told.sessions, told.messages) == (1, 1, 1)
+        assert (preview.memories, preview.sessions, preview.messages) == (1, 1, 1)
         assert (done.memories, done.sessions, done.messages) == (1, 1, 1)
         assert [each.id for each in owner.sessions()] == ["new"]
         kept = owner.get(said.memories[0].id)
@@ -156,8 +156,8 @@ def test_retention_removes_what_is_inactive_and_keeps_what_is_active(clock: Sett
             memory.retain(0)
 
 
-def test_each_job_is_done_at_its_interval(clock: SettableClock) -> None:
-    with opened(clock, "facts") as memory:
+def test_each_job_runs_at_its_interval(clock: SettableClock) -> None:
+    with open_memory(clock, "facts") as memory:
         memory.remember("Lives in Oslo", owner="a")
 
         def jobs() -> set[str]:
@@ -173,8 +173,8 @@ def test_each_job_is_done_at_its_interval(clock: SettableClock) -> None:
         assert "decay:24h" in jobs()
 
 
-def test_a_job_that_was_stopped_goes_on_where_it_was(clock: SettableClock) -> None:
-    with opened(clock) as memory:
+def test_stopped_job_resumes_where_it_stopped(clock: SettableClock) -> None:
+    with open_memory(clock) as memory:
         for owner in "abcd":
             memory.remember("Parking until noon", owner=owner, expires_in="1h")
         clock.advance(timedelta(hours=2))
@@ -187,13 +187,13 @@ def test_a_job_that_was_stopped_goes_on_where_it_was(clock: SettableClock) -> No
             assert memory.list(owner=owner, state="expired").total == 1
 
 
-def test_many_workers_on_one_store_do_each_job_once(tmp_path: Path, clock: SettableClock) -> None:
-    with opened(clock, store=tmp_path / "m.db") as memory:
+def test_concurrent_workers_run_each_job_once(tmp_path: Path, clock: SettableClock) -> None:
+    with open_memory(clock, store=tmp_path / "m.db") as memory:
         for owner in "abcd":
             memory.remember("Parking until noon", owner=owner, expires_in="1h")
     clock.advance(timedelta(hours=2))
     found: list[JobResult] = []
-    engines = [opened(clock, store=tmp_path / "m.db") for _ in range(4)]
+    engines = [open_memory(clock, store=tmp_path / "m.db") for _ in range(4)]
     threads = [
         threading.Thread(target=lambda each=each: found.extend(each.run_jobs())) for each in engines
     ]
@@ -207,7 +207,7 @@ def test_many_workers_on_one_store_do_each_job_once(tmp_path: Path, clock: Setta
     assert [(done.owners, done.changed) for done in expired] == [(4, 4)]
 
 
-def test_the_loop_reports_what_it_did_survives_a_failure_and_stops() -> None:
+def test_job_loop_reports_results_and_survives_a_failure() -> None:
     stop = threading.Event()
     reported: list[JobResult | WorkResult] = []
     calls = 0

@@ -1,4 +1,4 @@
-"""What searches the vectors is a setting, and none that answers depend on."""
+"""The vector search backend is a setting that does not affect results."""
 
 import sys
 from collections.abc import Iterator
@@ -23,8 +23,8 @@ THINGS = ("key", "map", "lamp", "letter", "coin", "book", "rope", "clock", "ston
 QUERIES = ("Where is the key?", "the lamp in the garden", "a book", "harbour rope", "nothing")
 
 
-def configured(folder: Path, backend: str) -> LoadedSettings:
-    """Return settings of a store in a folder of its own."""
+def write_config(folder: Path, backend: str) -> LoadedSettings:
+    """Return settings of a store in its own folder."""
     lines = [f'store = "{backend}/memory.db"', 'encryption_key_path = "keys/key"']
     own = {
         "memory": ['backend = "memory"'],
@@ -40,7 +40,7 @@ def configured(folder: Path, backend: str) -> LoadedSettings:
     return load(file, {})
 
 
-def opened(config: LoadedSettings) -> Memolith:
+def open_memory(config: LoadedSettings) -> Memolith:
     return Memolith.open(
         config=config,
         embedder=HashingEmbedder(),
@@ -50,7 +50,7 @@ def opened(config: LoadedSettings) -> Memolith:
 
 
 def furnish(memory: Memolith) -> None:
-    """Let two owners say where things are."""
+    """Store messages of two owners about the places of things."""
     for owner in ("anna", "bob"):
         said = [
             Message(owner, f"The {thing} of {owner} is in the {place}", role=Role.USER)
@@ -62,7 +62,7 @@ def furnish(memory: Memolith) -> None:
 
 
 def answers(memory: Memolith) -> list[tuple[str, float]]:
-    """Return what is recalled for some queries, with scores."""
+    """Return the results of some queries, with scores."""
     return [
         (one.content, one.score.total)
         for query in QUERIES
@@ -73,20 +73,20 @@ def answers(memory: Memolith) -> list[tuple[str, float]]:
 
 @pytest.fixture(scope="module")
 def expected(tmp_path_factory: pytest.TempPathFactory) -> list[tuple[str, float]]:
-    with opened(configured(tmp_path_factory.mktemp("memory"), "memory")) as memory:
+    with open_memory(write_config(tmp_path_factory.mktemp("memory"), "memory")) as memory:
         furnish(memory)
         return answers(memory)
 
 
 @pytest.mark.parametrize("backend", ["sqlite-vec", "chroma", "server"])
-def test_answers_and_scores_do_not_depend_on_what_searches(
+def test_results_do_not_depend_on_the_vector_backend(
     tmp_path: Path, backend: str, expected: list[tuple[str, float]]
 ) -> None:
-    config = configured(tmp_path, backend)
-    with opened(config) as memory:
+    config = write_config(tmp_path, backend)
+    with open_memory(config) as memory:
         furnish(memory)
-        assert answers(memory) == expected  # partly before all is sent, where it is sent
-    with opened(config) as memory:  # after: closing has waited for that
+        assert answers(memory) == expected  # possibly before all vectors are sent
+    with open_memory(config) as memory:  # all vectors are sent, since closing waits for that
         assert memory.stats(owner="anna").vectors_pending == 0
         assert answers(memory) == expected
         assert memory.verify().findings == ()
@@ -97,11 +97,11 @@ def test_answers_and_scores_do_not_depend_on_what_searches(
 
 
 @pytest.mark.parametrize("backend", ["chroma", "server"])
-def test_a_reset_leaves_nothing_in_chroma(tmp_path: Path, backend: str) -> None:
-    config = configured(tmp_path, backend)
+def test_reset_deletes_the_vectors_in_chroma(tmp_path: Path, backend: str) -> None:
+    config = write_config(tmp_path, backend)
     server = ChromaServer(on_server().url, 30.0)
     before = set(server.names("memolith-"))
-    with opened(config) as memory:
+    with open_memory(config) as memory:
         furnish(memory)
     if backend == "server":
         assert set(server.names("memolith-")) - before
@@ -111,14 +111,14 @@ def test_a_reset_leaves_nothing_in_chroma(tmp_path: Path, backend: str) -> None:
     server.close()
 
 
-def test_a_store_is_not_reset_while_chroma_still_has_its_vectors(tmp_path: Path) -> None:
-    config = configured(tmp_path, "nobody")
-    with opened(config) as memory:
+def test_reset_is_refused_while_chroma_is_unreachable(tmp_path: Path) -> None:
+    config = write_config(tmp_path, "nobody")
+    with open_memory(config) as memory:
         furnish(memory)
         assert memory.stats(owner="anna").vectors_pending == 81
         findings = memory.verify().findings
         assert any("unreachable" in each.detail for each in findings)
-    with sqlite(Path(config.settings.store)) as file:  # as if some had been sent before
+    with sqlite(Path(config.settings.store)) as file:  # as if vectors had been sent before
         file.execute("INSERT OR IGNORE INTO meta (name, value) VALUES ('vectors_id', 'x')")
     with pytest.raises(ServiceFailed, match="unreachable"):
         reset_store(config.settings)
@@ -126,9 +126,9 @@ def test_a_store_is_not_reset_while_chroma_still_has_its_vectors(tmp_path: Path)
 
 
 @pytest.mark.parametrize("backend", ["both", "no-url"])
-def test_settings_that_can_not_be_are_refused(tmp_path: Path, backend: str) -> None:
+def test_invalid_settings_are_refused(tmp_path: Path, backend: str) -> None:
     with pytest.raises(InvalidConfiguration, match=r"vectors\.chroma"):
-        opened(configured(tmp_path, backend))
+        open_memory(write_config(tmp_path, backend))
 
 
 @pytest.mark.parametrize(
@@ -139,18 +139,18 @@ def test_settings_that_can_not_be_are_refused(tmp_path: Path, backend: str) -> N
         ("server", "httpx", "chroma-server"),
     ],
 )
-def test_what_is_not_installed_is_named_with_what_brings_it(
+def test_error_for_a_missing_package_names_the_extra(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, backend: str, module: str, extra: str
 ) -> None:
-    config = configured(tmp_path, backend)
+    config = write_config(tmp_path, backend)
     monkeypatch.setitem(sys.modules, module, None)
     monkeypatch.setattr(sys, "path", [])
     with pytest.raises(InvalidConfiguration, match=rf"pip install 'memolith\[{extra}\]'"):
-        opened(config)
+        open_memory(config)
 
 
-def test_no_password_of_a_server_is_shown(tmp_path: Path) -> None:
-    config = configured(tmp_path, "server")
+def test_repr_of_settings_contains_no_password(tmp_path: Path) -> None:
+    config = write_config(tmp_path, "server")
     vectors = replace(config.settings.vectors, chroma_url="http://me:sesame@127.0.0.1:8000")
     assert "sesame" not in repr(vectors)
 

@@ -1,4 +1,4 @@
-"""Damage of many kinds is planted; each is found, repaired where it can be, and named."""
+"""`verify` reports injected damage of every kind and repairs derived data."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ from support.databases import POSTGRES, SQLITE, execute
 
 
 class Ticking(SettableClock):
-    """Time goes on, a second whenever it is asked for."""
+    """A clock that advances by a second with each reading."""
 
     def now(self) -> datetime:
         self.advance(timedelta(seconds=1))
         return super().now()
 
 
-def opened(path: Path | str, *, encrypted: bool = False) -> Memolith:
+def open_memory(path: Path | str, *, encrypted: bool = False) -> Memolith:
     return Memolith.open(
         path,
         embedder=HashingEmbedder(),
@@ -46,12 +46,12 @@ def opened(path: Path | str, *, encrypted: bool = False) -> Memolith:
 
 
 def _ciphers(folder: Path) -> KeyRingCiphers:
-    """Return ciphers whose keys lie in a folder, to be copied with the store."""
+    """Return ciphers with keys in a folder, which is copied with the store."""
     return KeyRingCiphers(KeyRing(folder / "key.ring", KeyFile(folder / "key")))
 
 
-def live(alice: OwnerMemory) -> None:
-    """Do everything that there is to do."""
+def run_operations(alice: OwnerMemory) -> None:
+    """Run each kind of operation for an owner."""
     for number in range(4):
         alice.learn(f"I like number {number}. The sky is blue.", "I see, thanks.")
     gate = Message("Bob", "The gate code is 99-12.", external_id="m1")
@@ -72,8 +72,8 @@ def live(alice: OwnerMemory) -> None:
     alice.recall("where do I live?")
 
 
-def work(memory: Memolith, owner: str) -> None:
-    """Have something waiting, parked, claimed and counted of every kind."""
+def add_background_work(memory: Memolith, owner: str) -> None:
+    """Add pending messages, dead letters, leases and usage of every kind."""
     now, store = datetime(2026, 1, 3, tzinfo=UTC), memory._app.store
     with store.write(owner) as tx:
         first, second, third, fourth, *_ = (one.id for one in tx.messages())
@@ -102,39 +102,39 @@ def work(memory: Memolith, owner: str) -> None:
 
 
 @pytest.fixture(scope="module", params=["plain", "encrypted"])
-def lived_in(
+def used_store(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, database: str
 ) -> Path:
-    """A store in which much was done, for two owners."""
-    assert database  # it is made anew in each
+    """A store after many operations of two owners."""
+    assert database  # recreated for each database
     store: Path = tmp_path_factory.mktemp("lived") / request.param / "memory.db"
     fill(store)
     return store
 
 
 def fill(store: Path) -> None:
-    with again(store) as memory:
+    with reopen(store) as memory:
         for owner in ("alice", "bob"):
-            live(memory.owner(owner))
+            run_operations(memory.owner(owner))
             for text in ("Likes tea", "Likes coffee"):
                 with memory._app.store.write(owner) as tx:
                     tx.set_base_memory(text, sources=(), at=datetime(2026, 1, 2, tzinfo=UTC))
-            work(memory, owner)
+            add_background_work(memory, owner)
 
 
 @pytest.fixture
-def path(lived_in: Path, tmp_path: Path, database: str) -> Path:
-    """One such store for one test: a copy, where it is a file."""
-    copy = tmp_path / lived_in.parent.name
+def path(used_store: Path, tmp_path: Path, database: str) -> Path:
+    """A used store for one test: a copy of the file, or a new store in PostgreSQL."""
+    copy = tmp_path / used_store.parent.name
     if database == SQLITE:
-        shutil.copytree(lived_in.parent, copy)
+        shutil.copytree(used_store.parent, copy)
     else:
-        fill(copy / lived_in.name)
-    return copy / lived_in.name
+        fill(copy / used_store.name)
+    return copy / used_store.name
 
 
-def again(path: Path) -> Memolith:
-    return opened(path, encrypted=path.parent.name == "encrypted")
+def reopen(path: Path) -> Memolith:
+    return open_memory(path, encrypted=path.parent.name == "encrypted")
 
 
 def plant(path: Path, *statements: str) -> None:
@@ -143,8 +143,8 @@ def plant(path: Path, *statements: str) -> None:
     assert execute(path, *statements)
 
 
-def test_nothing_is_found_where_nothing_is_wrong(path: Path) -> None:
-    with again(path) as memory:
+def test_verify_of_an_intact_store_finds_nothing(path: Path) -> None:
+    with reopen(path) as memory:
         report = memory.verify()
         assert report.findings == ()
         assert report.checked.owners == 2
@@ -154,7 +154,7 @@ def test_nothing_is_found_where_nothing_is_wrong(path: Path) -> None:
 
 
 class Damage(NamedTuple):
-    """What is planted, of what kind it is found, and whether it can be repaired."""
+    """A statement that causes damage, the kind of its finding, and whether repair is possible."""
 
     kind: str
     statement: str
@@ -166,7 +166,7 @@ NAMES = {
     "@NAMED": "owner_id = 1 AND external_id IS NOT NULL",
     "@ITEM": "(SELECT min(item) FROM memories WHERE owner_id = 1 AND valid_to IS NULL)",
 }
-"""What stands for a memory of the first owner, and for an item of it."""
+"""Placeholders for conditions on rows of the first owner."""
 
 DAMAGE = {
     "a message has another digest of the caller's id": Damage(
@@ -332,19 +332,17 @@ VECTORS = {
     "a vector is not normed": "UPDATE passages SET vector = array_fill(5, ARRAY[384])::vector"
     " WHERE @ONE",
 }
-"""How the same is said of columns of vectors, in PostgreSQL."""
+"""Replacements of statements for the vector columns of PostgreSQL."""
 
 
 @pytest.mark.parametrize("name", DAMAGE)
-def test_planted_damage_is_found_and_repaired_where_it_can_be(
-    path: Path, database: str, name: str
-) -> None:
+def test_verify_finds_and_repairs_injected_damage(path: Path, database: str, name: str) -> None:
     damage = DAMAGE[name]
     plant(path, (database == POSTGRES and VECTORS.get(name)) or damage.statement)
     kind = damage.kind
     if kind == "content":
         kind = "sealed" if path.parent.name == "encrypted" else "text"
-    with again(path) as memory:
+    with reopen(path) as memory:
         found = memory.verify()
         assert kind in {each.kind for each in found.findings}, found.findings
         assert not found.is_clean
@@ -360,12 +358,12 @@ def test_planted_damage_is_found_and_repaired_where_it_can_be(
             assert kind in {each.kind for each in left}
 
 
-def test_after_a_repair_recall_answers_as_before(path: Path) -> None:
+def test_recall_returns_the_same_results_after_a_repair(path: Path) -> None:
     def answers(memory: Memolith) -> list[object]:
         queries = ("where do I live?", "NASA work", "blue car", "number 3")
         return [memory.recall(query, owner="alice", touch=False) for query in queries]
 
-    with again(path) as memory:
+    with reopen(path) as memory:
         before = answers(memory)
     plant(
         path,
@@ -375,51 +373,51 @@ def test_after_a_repair_recall_answers_as_before(path: Path) -> None:
         "DELETE FROM items WHERE owner_id = 1 AND item % 7 = 0",
         "DELETE FROM tags WHERE owner_id = 1",
     )
-    with again(path) as memory:
+    with reopen(path) as memory:
         assert memory.verify(repair=True).is_clean
         assert answers(memory) == before
-    with again(path) as memory:
+    with reopen(path) as memory:
         assert answers(memory) == before
-        live(memory.owner("alice"))
+        run_operations(memory.owner("alice"))
         assert memory.verify().findings == ()
 
 
 @pytest.mark.sqlite
-def test_a_damaged_page_is_found(path: Path) -> None:
+def test_verify_finds_a_damaged_page(path: Path) -> None:
     content = bytearray(path.read_bytes())
     page = len(content) // 4096 // 2
     content[page * 4096 : page * 4096 + 64] = b"\xff" * 64
     path.write_bytes(content)
-    with again(path) as memory:
+    with reopen(path) as memory:
         report = memory.verify(repair=True)
         assert "file" in {each.kind for each in report.findings}
         assert not report.is_clean
 
 
-def test_a_row_put_back_from_an_older_version_does_not_open(tmp_path: Path) -> None:
+def test_replayed_older_version_of_a_row_is_detected(tmp_path: Path) -> None:
     path = tmp_path / "encrypted" / "memory.db"
-    with again(path) as memory:
+    with reopen(path) as memory:
         memory.remember("Lives in Oslo", owner="alice", key="home")
         memory.remember("Lives in Bergen", owner="alice", key="home")
     plant(path, "UPDATE memories SET content = (SELECT content FROM versions)")
-    with again(path) as memory:
+    with reopen(path) as memory:
         assert [each.kind for each in memory.verify().findings] == ["sealed"]
 
 
 @pytest.mark.sqlite
 @pytest.mark.parametrize("repair", [False, True], ids=["looking", "repairing"])
-def test_an_owner_whose_key_is_gone_is_found_and_the_others_are_looked_at(
+def test_verify_reports_a_lost_owner_key_and_checks_other_owners(
     tmp_path: Path, *, repair: bool
 ) -> None:
     path = tmp_path / "encrypted" / "memory.db"
-    with again(path) as memory:
+    with reopen(path) as memory:
         for owner in ("alice", "bob"):
             memory.remember("Likes tea", owner=owner)
     before = path.read_bytes()
-    with again(path) as memory:
+    with reopen(path) as memory:
         memory.rotate_key("alice")
     path.write_bytes(before)
-    with again(path) as memory:
+    with reopen(path) as memory:
         report = memory.verify(repair=repair)
     (finding,) = report.findings
     assert (finding.kind, finding.owner_id, finding.repaired) == ("sealed", "alice", False)
@@ -427,14 +425,14 @@ def test_an_owner_whose_key_is_gone_is_found_and_the_others_are_looked_at(
     assert (report.checked.owners, report.checked.memories) == (2, 1)
 
 
-def test_a_callers_id_that_does_not_open_is_found(tmp_path: Path) -> None:
+def test_verify_finds_an_unreadable_external_id(tmp_path: Path) -> None:
     path = tmp_path / "encrypted" / "memory.db"
-    told = [
+    messages = [
         Message("Bob", "I like tea.", Role.USER, external_id="m1"),
         Message("Bob", "I like rum.", Role.USER, external_id="m2"),
     ]
-    with again(path) as memory:
-        memory.log(told, owner="alice")
+    with reopen(path) as memory:
+        memory.log(messages, owner="alice")
     plant(
         path,
         "UPDATE messages AS m SET external_id ="
@@ -442,7 +440,7 @@ def test_a_callers_id_that_does_not_open_is_found(tmp_path: Path) -> None:
         "UPDATE memories AS m SET sources ="
         " CAST(substr(sources, 1, length(sources) - 1) || x'00' AS BLOB)",
     )
-    with again(path) as memory:
+    with reopen(path) as memory:
         findings = memory.verify().findings
         assert {each.kind for each in findings} == {"sealed"}
         assert {each.detail for each in findings} == {
@@ -451,9 +449,9 @@ def test_a_callers_id_that_does_not_open_is_found(tmp_path: Path) -> None:
         }
 
 
-def test_a_base_memory_that_does_not_open_is_found(tmp_path: Path) -> None:
+def test_verify_finds_an_unreadable_base_memory(tmp_path: Path) -> None:
     path = tmp_path / "encrypted" / "memory.db"
-    with again(path) as memory:
+    with reopen(path) as memory:
         for text in ("Likes tea", "Likes coffee"):
             with memory._app.store.write("alice") as tx:
                 tx.set_base_memory(text, sources=(), at=datetime(2026, 1, 2, tzinfo=UTC))
@@ -462,12 +460,12 @@ def test_a_base_memory_that_does_not_open_is_found(tmp_path: Path) -> None:
         "UPDATE base_memories AS b SET content = (SELECT content FROM base_memories AS o"
         " WHERE o.version <> b.version) WHERE version = 1",
     )
-    with again(path) as memory:
+    with reopen(path) as memory:
         (found,) = memory.verify().findings
         assert (found.kind, found.owner_id, found.repaired) == ("sealed", "alice", False)
 
 
-SEALED = {
+ENCRYPTED_COLUMNS = {
     "messages": ("content", "external_id"),
     "message_versions": ("content",),
     "participants": ("name",),
@@ -478,29 +476,30 @@ SEALED = {
 }
 
 
-_ENDING_OTHERWISE = (
+_CORRUPT_COLUMN = (
     "UPDATE {table} SET {column} ="
     " CAST(substr({column}, 1, length({column}) - 3) || x'000000' AS BLOB)"
 )
-"""Changes the last bytes of what is sealed."""
+"""Overwrites the last bytes of encrypted values."""
 
 
 @pytest.mark.parametrize(
-    ("table", "column"), [(table, each) for table, columns in SEALED.items() for each in columns]
+    ("table", "column"),
+    [(table, each) for table, columns in ENCRYPTED_COLUMNS.items() for each in columns],
 )
-def test_what_does_not_open_is_found_and_left_and_nothing_else_is_blamed(
+def test_verify_reports_only_the_unreadable_column_and_leaves_it(
     tmp_path: Path, table: str, column: str
 ) -> None:
     path = tmp_path / "encrypted" / "memory.db"
-    with again(path) as memory:
-        live(memory.owner("alice"))
+    with reopen(path) as memory:
+        run_operations(memory.owner("alice"))
         said = Message("Bob", "The gate code is 99-13.", external_id="m1")
         memory.log([said], owner="alice", session="s")
         with memory._app.store.write("alice") as tx:
             sources = (Source(tx.messages()[0].id, "message", "m9"),)
             tx.set_base_memory("Likes tea", sources=sources, at=datetime(2026, 1, 2, tzinfo=UTC))
-    plant(path, _ENDING_OTHERWISE.format(table=table, column=column))
-    with again(path) as memory:
+    plant(path, _CORRUPT_COLUMN.format(table=table, column=column))
+    with reopen(path) as memory:
         found = memory.verify().findings
         assert {each.kind for each in found} == {"sealed"}
         if table not in ("participants", "base_memories"):
@@ -510,13 +509,13 @@ def test_what_does_not_open_is_found_and_left_and_nothing_else_is_blamed(
 
 
 @pytest.mark.sqlite
-def test_a_damaged_vector_of_what_was_indexed_anew_since_is_found_and_repaired(path: Path) -> None:
+def test_verify_repairs_damaged_vectors_of_inactive_items(path: Path) -> None:
     plant(
         path,
         "UPDATE passages SET vector = substr(vector, 3) WHERE owner_id = 1 AND item IN"
         " (SELECT item FROM items WHERE owner_id = 1 AND kind IS NULL AND valid_from = valid_to)",
     )
-    with again(path) as memory:
+    with reopen(path) as memory:
         with pytest.raises(StoreDamaged):
             memory.recall("where do I live?", owner="alice", touch=False)
         assert {each.kind for each in memory.verify().findings} == {"vector"}
@@ -524,27 +523,27 @@ def test_a_damaged_vector_of_what_was_indexed_anew_since_is_found_and_repaired(p
         assert memory.recall("where do I live?", owner="alice", touch=False).memories
 
 
-def test_a_kept_reply_that_does_not_open_is_found(tmp_path: Path) -> None:
+def test_verify_finds_an_unreadable_stored_response(tmp_path: Path) -> None:
     path, now = tmp_path / "encrypted" / "memory.db", datetime(2026, 1, 1, tzinfo=UTC)
-    with again(path) as memory:
+    with reopen(path) as memory:
         memory.remember("Lives in Oslo", owner="alice")
         replies = memory._app.store.idempotency
         for key in ("done", "being done"):
             assert replies.begin("alice", key, b"asked", now=now) is None
         replies.finish("alice", "done", StoredResponse(200, b"told"))
         assert memory.verify().findings == ()
-    plant(path, _ENDING_OTHERWISE.format(table="idempotency", column="response"))
+    plant(path, _CORRUPT_COLUMN.format(table="idempotency", column="response"))
     for repair in (False, True, False):
-        with again(path) as memory:
+        with reopen(path) as memory:
             (found,) = memory.verify(repair=repair).findings
             assert (found.kind, found.owner_id, found.repaired) == ("sealed", "alice", False)
 
 
-def test_one_message_that_does_not_open_is_named_and_the_next_is_not_blamed(
+def test_verify_names_only_the_unreadable_message(
     tmp_path: Path,
 ) -> None:
     path = tmp_path / "encrypted" / "memory.db"
-    with again(path) as memory:
+    with reopen(path) as memory:
         learned = memory.learn("I am Alice and I live in Oslo.", "Noted, Alice.", owner="alice")
     plant(
         path,
@@ -552,14 +551,14 @@ def test_one_message_that_does_not_open_is_named_and_the_next_is_not_blamed(
         " AS BLOB) WHERE number = 1",
     )
     for repair in (False, True, False):
-        with again(path) as memory:
+        with reopen(path) as memory:
             (found,) = memory.verify(repair=repair).findings
             assert (found.kind, found.record_id) == ("sealed", learned.messages[0].id)
             assert not found.repaired
 
 
-def test_after_sessions_were_removed_nothing_is_wrong(path: Path) -> None:
-    with again(path) as memory:
+def test_verify_finds_nothing_after_sessions_are_removed(path: Path) -> None:
+    with reopen(path) as memory:
         sessions = [each.id for each in memory.sessions(owner="alice")]
         for some in (sessions[:1], sessions):
             with memory._app.store.write("alice") as tx:
@@ -569,16 +568,16 @@ def test_after_sessions_were_removed_nothing_is_wrong(path: Path) -> None:
         assert memory.messages(sessions[0], owner="alice") == ()
 
 
-def test_an_import_and_what_an_erased_owner_leaves_are_as_they_must_be(path: Path) -> None:
-    with again(path) as memory:
+def test_verify_finds_nothing_after_import_and_erase(path: Path) -> None:
+    with reopen(path) as memory:
         memory.import_(list(memory.export(owner="alice")), owner="carol")
         memory.erase("alice")
         assert memory.verify().findings == ()
 
 
 @pytest.mark.sqlite
-def test_a_store_in_memory_has_nothing_to_verify() -> None:
-    with opened(":memory:") as memory, pytest.raises(InvalidInput):
+def test_verify_of_an_in_memory_store_is_refused() -> None:
+    with open_memory(":memory:") as memory, pytest.raises(InvalidInput):
         memory.verify()
 
 
@@ -587,8 +586,8 @@ SAID = st.sampled_from(TEXTS)
 PICK = st.integers(0, 30)
 
 
-def steps(alice: OwnerMemory) -> dict[str, Callable[[str, int], object]]:
-    """Return what can be done, each with a text and a number to pick with."""
+def operations(alice: OwnerMemory) -> dict[str, Callable[[str, int], object]]:
+    """Return operations that take a text and a number, which selects a record."""
 
     def memory(pick: int) -> Memory:
         listed = alice.list(state="all").memories
@@ -613,15 +612,18 @@ def steps(alice: OwnerMemory) -> dict[str, Callable[[str, int], object]]:
     }
 
 
+OPERATIONS = st.sampled_from(sorted(operations(None)))  # type: ignore[arg-type]
+
+
 @settings(max_examples=40)
-@given(doing=st.lists(st.tuples(st.sampled_from(sorted(steps(None))), SAID, PICK), max_size=14))  # type: ignore[arg-type]
-def test_whatever_is_done_nothing_is_wrong_afterwards(
+@given(doing=st.lists(st.tuples(OPERATIONS, SAID, PICK), max_size=14))
+def test_verify_finds_nothing_after_any_operations(
     tmp_path_factory: pytest.TempPathFactory, doing: list[tuple[str, str, int]]
 ) -> None:
-    with opened(tmp_path_factory.mktemp("any") / "memory.db") as memory:
+    with open_memory(tmp_path_factory.mktemp("any") / "memory.db") as memory:
         alice = memory.owner("alice")
         alice.learn("I am Alice. I like coffee.", "Hello!")
         for name, text, pick in doing:
             with suppress(MemolithError, ZeroDivisionError):
-                steps(alice)[name](text, pick)
+                operations(alice)[name](text, pick)
         assert memory.verify().findings == ()

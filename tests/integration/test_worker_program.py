@@ -1,4 +1,4 @@
-"""The installed program as a worker, told to stop in the middle of calls."""
+"""The installed program as a worker that is stopped during model calls."""
 
 from __future__ import annotations
 
@@ -25,22 +25,22 @@ PROGRAM = Path(sys.executable).with_name("memolith")
 DEADLINE_S = 60.0
 
 _EXCHANGES = 30
-_AT_ONCE = 4
+_CONCURRENCY = 4
 _SAID = re.compile(r"Box \d+ holds lamps\.")
 
 
 class Gate:
-    """A model that answers when it is let to."""
+    """A model whose calls block until `open` is called."""
 
     def __init__(self) -> None:
         self._open = threading.Event()
         self._came = threading.Semaphore(0)
-        self.told: list[str] = []
+        self.asked: list[str] = []
 
     def __call__(self, request: ReceivedRequest) -> Any:
         said = _SAID.search(request.user)
         assert said is not None
-        self.told.append(said[0])
+        self.asked.append(said[0])
         self._came.release()
         self._open.wait(DEADLINE_S)
         return {"facts": [{"fact": said[0], "type": "knowledge", "from": [1]}]}
@@ -65,13 +65,13 @@ def environment(folder: Path, server: ModelServer) -> dict[str, str]:
         "MEMOLITH_CHAT__PROVIDER": "openai",
         "MEMOLITH_CHAT__MODEL": "scripted",
         "MEMOLITH_CHAT__BASE_URL": server.openai_url,
-        "MEMOLITH_CHAT__CALLS_AT_ONCE": str(_AT_ONCE),
+        "MEMOLITH_CHAT__CALLS_AT_ONCE": str(_CONCURRENCY),
         "OPENAI_API_KEY": "sk-of-the-tests",
         **PLACES.variables(folder / "memory.db"),
     }
 
 
-def opened(folder: Path, server: ModelServer) -> Memolith:
+def open_memory(folder: Path, server: ModelServer) -> Memolith:
     return Memolith.open(
         folder / "memory.db",
         profile="tiers",
@@ -82,12 +82,12 @@ def opened(folder: Path, server: ModelServer) -> Memolith:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="a process there can't be sent a signal")
-def test_a_worker_that_is_told_to_stop_keeps_what_it_asked_and_gives_the_rest_back(
+def test_stopped_worker_stores_its_answers_and_releases_the_rest(
     tmp_path: Path,
 ) -> None:
     gate = Gate()
     with ModelServer(gate) as server:
-        with opened(tmp_path, server) as memory:
+        with open_memory(tmp_path, server) as memory:
             for number in range(_EXCHANGES):
                 memory.learn(f"Box {number} holds lamps.", "Noted.", owner=OWNER)
         with subprocess.Popen(
@@ -98,20 +98,20 @@ def test_a_worker_that_is_told_to_stop_keeps_what_it_asked_and_gives_the_rest_ba
             stderr=subprocess.PIPE,
         ) as worker:
             try:
-                gate.wait_for(_AT_ONCE)
+                gate.wait_for(_CONCURRENCY)
                 worker.send_signal(signal.SIGTERM)
                 gate.open()
                 _, said = worker.communicate(timeout=DEADLINE_S)
             finally:
                 worker.kill()
         assert (worker.returncode, said) == (0, b"memolith: worker started; stop with Ctrl-C\n")
-        with opened(tmp_path, server) as memory:
-            assert_left_whole(memory, gate.told)
+        with open_memory(tmp_path, server) as memory:
+            check_stopped_work(memory, gate.asked)
 
 
-def assert_left_whole(memory: Memolith, asked: list[str]) -> None:
-    """Check that what was asked about is learned, and the rest may be taken at once by others."""
-    assert _AT_ONCE <= len(asked) < _EXCHANGES
+def check_stopped_work(memory: Memolith, asked: list[str]) -> None:
+    """Check that answered messages are learned, and the rest can be leased at once."""
+    assert _CONCURRENCY <= len(asked) < _EXCHANGES
     page = memory.list(owner=OWNER, limit=1_000)
     assert sorted(each.content for each in page.memories) == sorted(asked)
     assert memory.backlog(owner=OWNER).pending_messages == 2 * (_EXCHANGES - len(asked))

@@ -1,4 +1,4 @@
-"""Only what may be taken is read, and what is returned is what reading everything returns."""
+"""Recall reads only candidates that can be selected, without changing its results."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from memolith.testing.fakes import HashingEmbedder, SettableClock, WordCounter
 
 EMBEDDER = HashingEmbedder(64)
 SENTENCES = ("I like tea.", "My name is Ada.", "I live in Oslo.", "The bicycle is red.")
-SAID = st.lists(st.sampled_from(SENTENCES), min_size=1, max_size=4).map(" ".join)
-TOLD = st.tuples(st.sampled_from(("remember", "learn", "log")), SAID)
-ASKED = st.tuples(SAID, st.integers(0, 40), st.integers(1, 8))
+TEXTS = st.lists(st.sampled_from(SENTENCES), min_size=1, max_size=4).map(" ".join)
+WRITES = st.tuples(st.sampled_from(("remember", "learn", "log")), TEXTS)
+QUESTIONS = st.tuples(TEXTS, st.integers(0, 40), st.integers(1, 8))
 
 
-def tell(alice: OwnerMemory, told: Sequence[tuple[str, str]]) -> None:
-    for number, (way, text) in enumerate(told):
+def store_all(alice: OwnerMemory, writes: Sequence[tuple[str, str]]) -> None:
+    for number, (way, text) in enumerate(writes):
         if way == "remember":
             alice.remember(text)
         elif way == "learn":
@@ -32,10 +32,10 @@ def tell(alice: OwnerMemory, told: Sequence[tuple[str, str]]) -> None:
             alice.log([Message("Bob", text)], session="meeting")
 
 
-def answers(alice: OwnerMemory, query: str, budget: int, top_k: int) -> tuple[Any, ...]:
-    asked: dict[str, Any] = {"token_budget": budget, "top_k": top_k, "touch": False}
-    found = alice.recall(query, trace=True, **asked)
-    context = alice.context_with_results(query, **asked)
+def get_answers(alice: OwnerMemory, query: str, budget: int, top_k: int) -> tuple[Any, ...]:
+    options: dict[str, Any] = {"token_budget": budget, "top_k": top_k, "touch": False}
+    found = alice.recall(query, trace=True, **options)
+    context = alice.context_with_results(query, **options)
     assert found.trace is not None
     ids = [one.id for one in found.memories] + [one.id for one in found.trace.dropped]
     assert len(set(ids)) == len(ids) == found.trace.candidates
@@ -45,21 +45,21 @@ def answers(alice: OwnerMemory, query: str, budget: int, top_k: int) -> tuple[An
 
 
 @settings(max_examples=60)
-@given(st.lists(TOLD, min_size=1, max_size=12), st.lists(ASKED, min_size=1, max_size=4))
-def test_reading_everything_changes_no_answer(
-    told: list[tuple[str, str]], asked: list[tuple[str, int, int]]
+@given(st.lists(WRITES, min_size=1, max_size=12), st.lists(QUESTIONS, min_size=1, max_size=4))
+def test_reading_every_candidate_changes_no_result(
+    writes: list[tuple[str, str]], questions: list[tuple[str, int, int]]
 ) -> None:
     clock = SettableClock(datetime(2026, 1, 1, tzinfo=UTC))
     with Memolith.open(":memory:", embedder=EMBEDDER, tokens=WordCounter(), clock=clock) as memory:
         alice = memory.owner("alice")
-        tell(alice, told)
-        found = [answers(alice, *each) for each in asked]
+        store_all(alice, writes)
+        found = [get_answers(alice, *each) for each in questions]
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(ResultSelection, "_must_read", lambda *_: True)
-            assert found == [answers(alice, *each) for each in asked]
+            assert found == [get_answers(alice, *each) for each in questions]
 
 
-def test_what_does_not_fit_is_not_read() -> None:
+def test_candidates_over_the_budget_are_not_read() -> None:
     clock = SettableClock(datetime(2026, 1, 1, tzinfo=UTC))
     with Memolith.open(":memory:", embedder=EMBEDDER, tokens=WordCounter(), clock=clock) as memory:
         alice = memory.owner("alice")
@@ -68,17 +68,17 @@ def test_what_does_not_fit_is_not_read() -> None:
         read: list[int] = []
         offer = ResultSelection.offer
 
-        def noting(
+        def record_offer(
             choice: ResultSelection, row: int, tokens: int, reading: Callable[[], RecalledItem]
         ) -> None:
-            def noted() -> RecalledItem:
+            def read_and_record() -> RecalledItem:
                 read.append(row)
                 return reading()
 
             offered.append(row)
-            offer(choice, row, tokens, noted)
+            offer(choice, row, tokens, read_and_record)
 
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(ResultSelection, "offer", noting)
+            patch.setattr(ResultSelection, "offer", record_offer)
             found = alice.recall(SENTENCES[0], token_budget=20, top_k=100, touch=False)
         assert len(read) == len(found.memories) < len(offered)

@@ -1,4 +1,4 @@
-"""What holds of the engine for any text: it is found again, by whoever wrote it, and only then."""
+"""Properties of the engine for any text: its owner, and no other, finds it again."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ EMBEDDER = HashingEmbedder(64)
 TEXTS = st.lists(st.text(min_size=1, max_size=60), min_size=1, max_size=6)
 
 
-def opened(clock: SettableClock) -> Memolith:
+def open_memory(clock: SettableClock) -> Memolith:
     return Memolith.open(":memory:", embedder=EMBEDDER, tokens=WordCounter(), clock=clock)
 
 
@@ -29,9 +29,9 @@ def clock() -> SettableClock:
 
 @settings(max_examples=60)
 @given(TEXTS)
-def test_what_was_stored_is_found_by_its_own_text_a_month_later(texts: list[str]) -> None:
+def test_stored_text_is_found_by_itself_a_month_later(texts: list[str]) -> None:
     time = clock()
-    with opened(time) as memory:
+    with open_memory(time) as memory:
         alice = memory.owner("alice")
         stored: dict[str, str] = {}
         for text in texts:
@@ -46,15 +46,15 @@ def test_what_was_stored_is_found_by_its_own_text_a_month_later(texts: list[str]
 
 @settings(max_examples=60)
 @given(TEXTS)
-def test_what_was_said_is_found_by_its_own_text(texts: list[str]) -> None:
-    with opened(clock()) as memory:
+def test_logged_message_is_found_by_its_own_text(texts: list[str]) -> None:
+    with open_memory(clock()) as memory:
         alice = memory.owner("alice")
-        said: dict[str, str] = {}
+        message_ids: dict[str, str] = {}
         for text in texts:
             with suppress(InvalidInput):
                 message = alice.log([Message("Bob", text)], session="s").messages[0]
-                said.setdefault(message.content, message.id)
-        for content in said:
+                message_ids.setdefault(message.content, message.id)
+        for content in message_ids:
             found = alice.recall(content, top_k=10, touch=False, token_budget=10_000).memories
             assert content in [one.content for one in found]
 
@@ -64,7 +64,7 @@ def test_what_was_said_is_found_by_its_own_text(texts: list[str]) -> None:
 def test_two_owners_with_the_same_texts_get_the_same_ranking(
     texts: list[str], others: list[str], query: str
 ) -> None:
-    with opened(clock()) as memory:
+    with open_memory(clock()) as memory:
         for text in texts:
             for owner in ("alice", "bob"):
                 with suppress(InvalidInput):
@@ -84,8 +84,8 @@ def test_two_owners_with_the_same_texts_get_the_same_ranking(
 
 
 @check_each("pair", load_pairs())
-def test_no_two_different_facts_become_one(pair: Pair) -> None:
-    with opened(clock()) as memory:
+def test_different_facts_are_not_merged(pair: Pair) -> None:
+    with open_memory(clock()) as memory:
         first = memory.remember(pair.a, owner="alice")
         second = memory.remember(pair.b, owner="alice")
         assert (first.id == second.id) == pair.same

@@ -1,4 +1,4 @@
-"""What tells quickly that a text says something another does not."""
+"""The quick check whether a text has a word that another lacks."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def _texts(draw: st.DrawFn) -> str:
 
 @st.composite
 def _pairs(draw: st.DrawFn) -> tuple[str, str]:
-    """Return a text, and another or itself written otherwise."""
+    """Return a text, and another text or a variant of the first."""
     first = draw(_texts() | st.text(st.characters(codec="ascii"), max_size=40))
     ways = (str.upper, str.lower, str.title, lambda text: text.replace("'", ""), str.strip)
     second = draw(_texts() | st.sampled_from(ways).map(lambda way: way(first)))
@@ -87,7 +87,7 @@ def _pairs(draw: st.DrawFn) -> tuple[str, str]:
 @example(("It hasn't.", "It has not."))
 @example(("Eine Katze", "Katze"))
 @example(("The neighbours'll come.", "the neighbours will come"))
-def test_what_stands_in_a_text_whole_has_no_long_word_that_it_lacks(pair: tuple[str, str]) -> None:
+def test_text_contained_in_another_has_no_additional_long_word(pair: tuple[str, str]) -> None:
     first, second = pair
     here, there = long_words(first), long_words(second)
     assert here is not None
@@ -96,6 +96,6 @@ def test_what_stands_in_a_text_whole_has_no_long_word_that_it_lacks(pair: tuple[
         assert here <= there
 
 
-def test_words_that_are_written_otherwise_elsewhere_are_not_told() -> None:
+def test_long_words_are_undefined_for_texts_with_diacritics() -> None:
     assert long_words("Das Café in Zürich") is None
     assert long_words("She shouldn't skip BREAKFAST") == frozenset({"skip", "breakfast"})

@@ -1,4 +1,4 @@
-"""A question names a date only by a digit or the name of a month."""
+"""A question contains a date only with a digit or the name of a month."""
 
 from __future__ import annotations
 
@@ -34,6 +34,6 @@ QUESTIONS = st.lists(
 
 
 @given(QUESTIONS)
-def test_a_text_without_a_digit_or_a_month_names_no_date(text: str) -> None:
+def test_text_without_digit_or_month_contains_no_date(text: str) -> None:
     found = any(form.search(text) for form in dates._DATE_PATTERNS)
     assert found == any(dates.find_dates(text, [2024]))

@@ -1,4 +1,4 @@
-"""What holds of the standard ranking whatever the candidates and the question."""
+"""Properties of the standard ranking for any candidates and question."""
 
 from dataclasses import fields, replace
 from datetime import UTC, date, datetime
@@ -69,7 +69,7 @@ LISTS = {"kind", "role"}
 FLOATS = {"similarity", "best_similarity", "text", "next_similarity", "previous_text", "around"}
 
 
-def columns(table: list[dict[str, Any]]) -> Candidates:
+def build_candidates(table: list[dict[str, Any]]) -> Candidates:
     values: dict[str, Any] = {}
     for column in fields(Candidates):
         cells = [row[column.name] for row in table]
@@ -84,13 +84,15 @@ def columns(table: list[dict[str, Any]]) -> Candidates:
     return Candidates(**values)
 
 
-def query(found: QueryCues) -> Query:
+def build_query(found: QueryCues) -> Query:
     return Query("text", "text", ("text",), found)
 
 
 @given(tables, cues)
-def test_parts_are_named_finite_and_add_up(table: list[dict[str, Any]], found: QueryCues) -> None:
-    scores = StandardRanking().score(query(found), columns(table))
+def test_score_parts_are_named_finite_and_add_up(
+    table: list[dict[str, Any]], found: QueryCues
+) -> None:
+    scores = StandardRanking().score(build_query(found), build_candidates(table))
     assert set(scores.parts) == {weight.name for weight in fields(Weights)}
     assert all(part.shape == (len(table),) for part in scores.parts.values())
     assert np.isfinite(scores.total).all()
@@ -99,39 +101,43 @@ def test_parts_are_named_finite_and_add_up(table: list[dict[str, Any]], found: Q
 
 
 @given(tables, cues, st.randoms(use_true_random=False))
-def test_the_order_of_candidates_does_not_matter(
+def test_order_of_candidates_does_not_change_scores(
     table: list[dict[str, Any]], found: QueryCues, random: Any
 ) -> None:
     order = list(range(len(table)))
     random.shuffle(order)
-    straight = StandardRanking().score(query(found), columns(table)).total
-    shuffled = StandardRanking().score(query(found), columns([table[i] for i in order])).total
+    straight = StandardRanking().score(build_query(found), build_candidates(table)).total
+    shuffled = (
+        StandardRanking()
+        .score(build_query(found), build_candidates([table[i] for i in order]))
+        .total
+    )
     assert np.array_equal(shuffled, straight[order])
 
 
 @given(tables, cues, st.sampled_from([0.25, 2.0, 8.0]))
-def test_the_unit_of_a_search_does_not_matter(
+def test_unit_of_text_scores_does_not_change_the_total(
     table: list[dict[str, Any]], found: QueryCues, factor: float
 ) -> None:
-    given_ = columns(table)
+    given_ = build_candidates(table)
     other = replace(
         given_,
         text=given_.text * factor,
         previous_text=given_.previous_text * factor,
         around=given_.around * factor,
     )
-    first = StandardRanking().score(query(found), given_).total
-    second = StandardRanking().score(query(found), other).total
+    first = StandardRanking().score(build_query(found), given_).total
+    second = StandardRanking().score(build_query(found), other).total
     assert np.allclose(first, second)
 
 
 @given(tables, cues)
-def test_a_search_that_found_nothing_adds_nothing(
-    table: list[dict[str, Any]], found: QueryCues
-) -> None:
+def test_empty_search_adds_nothing_to_scores(table: list[dict[str, Any]], found: QueryCues) -> None:
     words = {"text": 0.0, "previous_text": 0.0, "around": 0.0}
     nothing = words | {"similarity": np.nan, "next_similarity": np.nan}
-    scores = StandardRanking().score(query(found), columns([row | nothing for row in table]))
+    scores = StandardRanking().score(
+        build_query(found), build_candidates([row | nothing for row in table])
+    )
     for name in (
         "similarity",
         "text",
@@ -145,25 +151,25 @@ def test_a_search_that_found_nothing_adds_nothing(
 
 
 @given(rows, cues, st.floats(0.1, 60))
-def test_the_only_hit_counts_as_one(row: dict[str, Any], found: QueryCues, text: float) -> None:
-    scores = StandardRanking().score(query(found), columns([row | {"text": text}]))
+def test_only_text_match_gets_the_full_weight(
+    row: dict[str, Any], found: QueryCues, text: float
+) -> None:
+    scores = StandardRanking().score(build_query(found), build_candidates([row | {"text": text}]))
     assert scores.parts["text"].tolist() == [Weights().text]
 
 
 @given(rows, tables, cues, bm25s, bm25s)
-def test_a_better_match_of_the_same_text_is_never_worse(
+def test_better_text_match_never_scores_lower(
     row: dict[str, Any], others: list[dict[str, Any]], found: QueryCues, first: float, second: float
 ) -> None:
     low, high = sorted((first, second))
     table = [row | {"text": low}, row | {"text": high}, *others]
-    total = StandardRanking().score(query(found), columns(table)).total
+    total = StandardRanking().score(build_query(found), build_candidates(table)).total
     assert total[1] >= total[0]
 
 
 @given(st.lists(cosines), st.lists(cosines))
-def test_scaled_values_lie_in_0_to_1_and_keep_their_order(
-    values: list[float], over: list[float]
-) -> None:
+def test_scaling_maps_values_to_0_to_1_in_order(values: list[float], over: list[float]) -> None:
     result = scale(np.array(values), np.array(over))
     assert ((result >= 0.0) & (result <= 1.0)).all()
     known = ~np.isnan(np.array(values))
@@ -173,7 +179,7 @@ def test_scaled_values_lie_in_0_to_1_and_keep_their_order(
 
 
 @given(questions)
-def test_a_question_never_loses_all_its_words(text: str) -> None:
+def test_prepared_question_keeps_some_words(text: str) -> None:
     ready = prepare_query(text, PEOPLE, NOW)
     assert ready.text == text
     assert bool(ready.dense_text.strip()) == bool(text.strip())
@@ -183,18 +189,18 @@ def test_a_question_never_loses_all_its_words(text: str) -> None:
 
 
 @given(questions)
-def test_what_is_left_of_a_question_stood_in_it(text: str) -> None:
+def test_stripped_question_is_a_subsequence_of_the_original(text: str) -> None:
     rest = iter("".join(text.replace("’", "'").split()))
     assert all(character in rest for character in "".join(strip_phrasing(text).split()))
 
 
 @given(questions)
-def test_periods_are_not_empty_and_lie_in_order(text: str) -> None:
+def test_periods_are_not_empty(text: str) -> None:
     assert all(start < end for start, end in find_periods(text, NOW))
 
 
 @given(st.dates(date(1950, 1, 1), date(2099, 12, 31)))
-def test_a_full_date_is_its_day_however_it_is_written(at: date) -> None:
+def test_full_date_in_any_form_is_its_day(at: date) -> None:
     start = round(datetime(at.year, at.month, at.day, tzinfo=UTC).timestamp()) * 1_000_000
     day = (start, start + 86_400_000_000)
     month = at.strftime("%B")

@@ -1,4 +1,4 @@
-"""Swaps of sentences from a small grammar, and of any text at all."""
+"""Meaning edits of sentences from a small grammar, and of arbitrary text."""
 
 import re
 from collections.abc import Callable
@@ -42,25 +42,25 @@ def german(draw: Draw) -> str:
 SENTENCES = english() | german()
 
 
-def bare(text: str) -> str:
+def normalise(text: str) -> str:
     return " ".join(re.sub(r"[^\w\s]", "", text.casefold()).split())
 
 
 @given(SENTENCES)
-def test_a_swap_is_never_only_a_matter_of_case_and_punctuation(sentence: str) -> None:
+def test_swap_changes_more_than_case_and_punctuation(sentence: str) -> None:
     for swap in swaps(sentence):
         assert swap.changed != sentence
         if swap.kind not in MARK_KINDS:
-            assert bare(swap.changed) != bare(sentence)
+            assert normalise(swap.changed) != normalise(sentence)
 
 
 ARTICLES = {"a", "an", "the", "der", "die", "das", "ein", "eine"}
 
 
 @given(SENTENCES)
-def test_a_swap_is_never_only_a_matter_of_articles(sentence: str) -> None:
+def test_swap_changes_more_than_articles(sentence: str) -> None:
     def without(text: str) -> list[str]:
-        return [word for word in bare(text).split() if word not in ARTICLES]
+        return [word for word in normalise(text).split() if word not in ARTICLES]
 
     for swap in swaps(sentence):
         if swap.kind not in MARK_KINDS:
@@ -68,7 +68,7 @@ def test_a_swap_is_never_only_a_matter_of_articles(sentence: str) -> None:
 
 
 @given(SENTENCES)
-def test_every_sentence_of_the_grammar_has_several_swaps(sentence: str) -> None:
+def test_every_grammar_sentence_has_several_swaps(sentence: str) -> None:
     assert len(swaps(sentence)) >= 3
 
 
@@ -89,7 +89,7 @@ def test_swaps_of_any_text_are_well_formed_and_repeatable(sentence: str) -> None
 
 
 @given(SENTENCES, st.sampled_from(["", " ", "\n"]))
-def test_an_edit_is_small(sentence: str, blank: str) -> None:
+def test_swap_changes_at_most_six_words(sentence: str, blank: str) -> None:
     for swap in swaps(sentence + blank):
-        before, after = set(bare(sentence).split()), set(bare(swap.changed).split())
+        before, after = set(normalise(sentence).split()), set(normalise(swap.changed).split())
         assert len(before ^ after) <= 6

@@ -1,4 +1,4 @@
-"""The first line of a reply says what a device does."""
+"""The first line of a reply names a device's action."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ from support.rows import check_each
         ("", "SPEAK", ""),
     ],
 )
-def test_the_first_line_names_the_action(reply: str, action: str, text: str) -> None:
+def test_first_line_names_action(reply: str, action: str, text: str) -> None:
     assert split_action(reply) == (action, text)
 
 
 @given(st.text())
-def test_without_such_a_line_the_whole_reply_is_spoken(reply: str) -> None:
+def test_reply_without_action_line_is_spoken_whole(reply: str) -> None:
     if "ACTION" not in reply:
         assert split_action(reply) == (SPEAK_ACTION, reply.strip())
 
 
 @given(st.from_regex(r"[A-Z][A-Z_]{0,31}", fullmatch=True), st.text())
-def test_what_follows_the_line_is_the_text(action: str, text: str) -> None:
+def test_text_after_action_line_is_reply(action: str, text: str) -> None:
     assert split_action(f"ACTION: {action}\n{text}") == (action, text.strip())

@@ -1,4 +1,4 @@
-"""Merging by two thresholds (`facts`), and what an arbitrator's answers come to."""
+"""Merging by two thresholds (`facts`), and the effect of an arbitrator's verdicts."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ UPDATED = Rewrite(KNOWN.id, "Uses Go and Python", "project", 0.4, ("go", "py"))
 EVICTED = memory(2, "Uses Go", kind="preference", state=State.EVICTED)
 
 
-def test_it_is_a_merging_that_revives() -> None:
+def test_threshold_merging_implements_protocol_and_revives() -> None:
     merging: MergePolicy = MERGING
     assert (merging.uses_similarity, merging.revives) == (True, True)
 
@@ -46,21 +46,23 @@ def test_it_is_a_merging_that_revives() -> None:
         (1.0, UPDATED),
     ],
 )
-def test_two_thresholds_part_insert_ask_and_update(similarity: float, expected: object) -> None:
+def test_thresholds_separate_insert_arbitration_and_update(
+    similarity: float, expected: object
+) -> None:
     assert MERGING.decide(NEW, [], SimilarMemory(KNOWN, similarity)) == expected
 
 
-def test_with_nothing_near_it_is_inserted() -> None:
+def test_memory_without_neighbour_is_inserted() -> None:
     assert MERGING.decide(NEW, [], None) == Insert()
 
 
-def test_the_same_words_update_however_near_their_vectors_are() -> None:
+def test_identical_words_update_whatever_their_similarity() -> None:
     candidate = Candidate("uses go!", "project", 0.4)
     expected = Rewrite(KNOWN.id, "uses go!", "project", 0.4, ("go",))
     assert MERGING.decide(candidate, [KNOWN], None) == expected
 
 
-def test_an_active_memory_is_updated_rather_than_a_dormant_one() -> None:
+def test_active_memory_is_updated_before_dormant_one() -> None:
     candidate = Candidate("Uses Go", "project", 0.4)
     older = memory(0, "Uses Go", state=State.EXPIRED)
     decision = MERGING.decide(candidate, [older, KNOWN], None)
@@ -68,7 +70,7 @@ def test_an_active_memory_is_updated_rather_than_a_dormant_one() -> None:
     assert decision.id == KNOWN.id
 
 
-def test_what_has_a_key_of_its_own_is_compared_by_its_words_alone() -> None:
+def test_memory_with_own_key_is_compared_by_words_only() -> None:
     keyed = Candidate("Uses Go and Python", "project", 0.4, key="languages")
     assert MERGING.decide(keyed, [], SimilarMemory(KNOWN, 0.99)) == Insert()
     other = memory(3, "Uses Go and Python", key="tools")
@@ -95,17 +97,17 @@ def test_what_has_a_key_of_its_own_is_compared_by_its_words_alone() -> None:
         (Verdict(Operation.UPDATE, "Does not use Go"), Insert()),
     ],
 )
-def test_each_answer_has_its_meaning(verdict: Verdict, expected: object) -> None:
+def test_each_verdict_maps_to_its_decision(verdict: Verdict, expected: object) -> None:
     assert MERGING.apply_verdict(NEW, KNOWN, verdict) == expected
 
 
-def test_a_dormant_memory_that_says_it_better_lives_again() -> None:
+def test_dormant_memory_with_better_text_is_revived() -> None:
     expected = Rewrite(EVICTED.id, "Uses Go", "project", 0.4, ("py",))
     assert MERGING.apply_verdict(NEW, EVICTED, Verdict(Operation.NOOP)) == expected
 
 
 @given(st.floats(-1, 1), st.floats(0, 1), st.floats(0, 1))
-def test_the_nearer_the_less_is_new(similarity: float, one: float, other: float) -> None:
+def test_more_similar_memory_is_never_more_new(similarity: float, one: float, other: float) -> None:
     merging = ThresholdMerging(
         auto_merge=max(one, other), arbitration=min(one, other), max_bytes=500
     )
@@ -115,7 +117,7 @@ def test_the_nearer_the_less_is_new(similarity: float, one: float, other: float)
 
 
 @given(st.sampled_from(Operation), st.text(max_size=600))
-def test_whatever_a_model_answers_nothing_too_long_is_kept_and_nobody_is_asked_again(
+def test_verdict_never_causes_oversized_memory_or_second_arbitration(
     operation: Operation, content: str
 ) -> None:
     decision = MERGING.apply_verdict(NEW, KNOWN, Verdict(operation, content))

@@ -26,7 +26,7 @@ DAY = 86_400
         ("999999999d", 365 * DAY),
     ],
 )
-def test_expiry_is_read_and_capped_at_a_year(text: str, seconds: int | None) -> None:
+def test_expiry_is_parsed_and_capped_at_one_year(text: str, seconds: int | None) -> None:
     lasting = arguments.parse_expires_in(text)
     assert (None if lasting is None else lasting.total_seconds()) == seconds
 
@@ -50,13 +50,13 @@ def test_expiry_is_read_and_capped_at_a_year(text: str, seconds: int | None) -> 
         7,
     ],
 )
-def test_any_other_expiry_is_an_error(text: object) -> None:
+def test_invalid_expiry_is_rejected(text: object) -> None:
     with pytest.raises(InvalidInput, match="expires_in"):
         arguments.parse_expires_in(text)
 
 
 @given(st.text(max_size=12))
-def test_expiry_takes_or_refuses_any_text(text: str) -> None:
+def test_any_expiry_text_is_parsed_or_rejected(text: str) -> None:
     try:
         lasting = arguments.parse_expires_in(text)
     except InvalidInput:
@@ -65,7 +65,7 @@ def test_expiry_takes_or_refuses_any_text(text: str) -> None:
 
 
 @given(st.floats() | st.integers())
-def test_a_share_is_from_0_to_1_or_refused(value: float) -> None:
+def test_share_outside_0_to_1_is_rejected(value: float) -> None:
     if 0 <= value <= 1:
         assert arguments.check_share(value, "importance") == value
     else:
@@ -74,7 +74,7 @@ def test_a_share_is_from_0_to_1_or_refused(value: float) -> None:
 
 
 @given(st.datetimes(timezones=st.just(timezone(timedelta(hours=5, minutes=30)))))
-def test_an_instant_is_kept_in_utc(value: datetime) -> None:
+def test_instant_is_converted_to_utc(value: datetime) -> None:
     try:
         kept = arguments.check_instant(value, "at")
     except InvalidInput:
@@ -84,25 +84,25 @@ def test_an_instant_is_kept_in_utc(value: datetime) -> None:
     assert kept.tzinfo is UTC
 
 
-def test_an_instant_needs_a_zone() -> None:
+def test_instant_without_time_zone_is_rejected() -> None:
     with pytest.raises(InvalidInput, match="time zone"):
         arguments.check_instant(datetime(2026, 1, 1), "at")  # noqa: DTZ001
     with pytest.raises(InvalidInput, match="datetime"):
         arguments.check_instant("2026-01-01", "at")
 
 
-def test_a_name_has_1_to_256_characters() -> None:
+def test_name_must_have_1_to_256_characters() -> None:
     assert arguments.check_name("x" * 256, "owner") == "x" * 256
     for bad in ("", "\t", "x" * 257, "a\x00", "a\nb", "\udcff", 7, None):
         with pytest.raises(InvalidInput, match="owner"):
             arguments.check_name(bad, "owner")
 
 
-def test_tags_are_sorted_and_once() -> None:
+def test_tags_are_sorted_and_unique() -> None:
     assert arguments.check_tags(["b", "a", "b"]) == ("a", "b")
 
 
-def test_counts_are_cut_above_and_refused_below() -> None:
+def test_large_counts_are_capped_and_invalid_ones_rejected() -> None:
     assert arguments.check_count(500, "top_k", minimum=0, maximum=100) == 100
     assert arguments.check_count(3.0, "top_k", minimum=0) == 3
     for bad in (-1, 1.5, float("nan"), True, "3"):

@@ -12,34 +12,34 @@ LABELLED = load_audited()
 GOOD = [each.text for each in LABELLED if each.label == "good"]
 JUNK = [each for each in LABELLED if each.label != "good"]
 
-NOT_TOLD = 10
-"""How many of the junk may pass for good: those that take a parse to tell."""
+MAX_UNDETECTED = 10
+"""Maximum number of undetected junk texts: those that only a parser could detect."""
 
 
-def test_there_is_enough_to_judge_by() -> None:
+def test_labelled_data_is_large_enough() -> None:
     assert len(GOOD) >= 300
     assert len(JUNK) >= 250
     assert len({each.text for each in LABELLED}) == len(LABELLED)
 
 
 @check_each("text", GOOD)
-def test_a_memory_worth_keeping_is_no_junk(text: str) -> None:
+def test_good_memory_is_not_classified_as_junk(text: str) -> None:
     assert classify_junk(text) == {}
 
 
-def test_most_junk_is_told() -> None:
+def test_most_junk_is_detected() -> None:
     passed = [each.text for each in JUNK if not classify_junk(each.text)]
-    assert len(passed) <= NOT_TOLD, passed
+    assert len(passed) <= MAX_UNDETECTED, passed
 
 
 @check_each("label", ["fragment", "filler", "echo"])
-def test_junk_is_told_as_what_it_is(label: str) -> None:
-    told = [(each, classify_junk(each.text)) for each in JUNK if each.label == label]
-    wrong: list[Labelled] = [each for each, found in told if found and label not in found]
+def test_junk_has_its_own_label(label: str) -> None:
+    detected = [(each, classify_junk(each.text)) for each in JUNK if each.label == label]
+    wrong: list[Labelled] = [each for each, found in detected if found and label not in found]
     assert len(wrong) <= 1, wrong
 
 
-def test_what_has_a_key_is_no_fragment() -> None:
+def test_text_with_key_is_not_fragment() -> None:
     assert classify_junk("12") == {JunkKind.FRAGMENT: "no words"}
     assert classify_junk("12", has_key=True) == {}
 
@@ -52,12 +52,12 @@ def test_what_has_a_key_is_no_fragment() -> None:
         "You are an assistant who answers in German.",
     ],
 )
-def test_the_users_own_words_are_no_assistants(text: str) -> None:
+def test_users_own_words_are_not_assistant_echo(text: str) -> None:
     assert classify_junk(text) != {}
     assert classify_junk(text, by_user=True) == {}
 
 
-def test_an_exchange_is_filler_where_both_say_nothing() -> None:
+def test_exchange_is_filler_only_when_both_sides_are() -> None:
     assert classify_junk("Q: Hi!\nA: Hello! How can I help you today?") == {
         JunkKind.FILLER: "greeting"
     }
@@ -65,7 +65,7 @@ def test_an_exchange_is_filler_where_both_say_nothing() -> None:
     assert classify_junk("Q: I love it!\nA: So you prefer tea to coffee.") == {}
 
 
-def test_a_name_behind_a_greeting_is_none_of_its_own() -> None:
+def test_greeting_by_name_is_filler_and_introduction_is_not() -> None:
     assert classify_filler("Hi Anna! Good to see you.") == "greeting"
     assert classify_filler("Hi, my name is Anna.") is None
 
@@ -81,7 +81,7 @@ def test_a_name_behind_a_greeting_is_none_of_its_own() -> None:
         "Me gusta el té",
     ],
 )
-def test_of_other_languages_nothing_is_said(text: str) -> None:
+def test_other_languages_are_not_classified(text: str) -> None:
     assert classify_junk(text) == {}
 
 
@@ -100,18 +100,18 @@ def test_of_other_languages_nothing_is_said(text: str) -> None:
         ('{"indent": 2', "data"),
     ],
 )
-def test_a_fragment_says_why(text: str, why: str) -> None:
+def test_fragment_has_reason(text: str, why: str) -> None:
     assert find_fragment_reason(text) == why
 
 
-def test_whole_data_is_none() -> None:
+def test_complete_data_is_not_fragment() -> None:
     assert find_fragment_reason('{"indent": 2, "tabs": false}') is None
 
 
-def test_a_sentence_that_means_nothing_alone_is_not_learned() -> None:
-    said = "I love it! I love hiking in the Alps. I love traveling too. "
-    said += "They use polars, actually, so you can use it."
-    made = SentenceLearning().build_memories([Message(None, said, Role.USER)])
+def test_sentence_without_own_meaning_is_not_learned() -> None:
+    text = "I love it! I love hiking in the Alps. I love traveling too. "
+    text += "They use polars, actually, so you can use it."
+    made = SentenceLearning().build_memories([Message(None, text, Role.USER)])
     assert [each.content for each in made] == [
         "I love hiking in the Alps.",
         "I love traveling too.",
@@ -120,5 +120,5 @@ def test_a_sentence_that_means_nothing_alone_is_not_learned() -> None:
 
 @pytest.mark.timeout(20)
 @pytest.mark.parametrize("unit", [" ", " \n", ":)", "x8", "["])
-def test_a_hostile_megabyte_is_judged_in_linear_time(unit: str) -> None:
+def test_hostile_megabyte_is_classified_in_linear_time(unit: str) -> None:
     assert find_fragment_reason(f"a{unit * (1_000_000 // len(unit))}b") in (None, "cut off", "data")

@@ -1,4 +1,4 @@
-"""The worker in the process."""
+"""The in-process background worker."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ PATIENCE_S = 10.0
 DONE = (WorkResult("alice", WorkKind.LEARN, 1, 0),)
 
 
-class Ran:
-    """Counts how often it was run, and fails as it is told to."""
+class FakeWork:
+    """Count the runs, and raise the given failures in turn."""
 
     def __init__(self, *failures: Exception) -> None:
         self._failures = list(failures)
@@ -39,14 +39,14 @@ class Ran:
         assert self._again.acquire(timeout=PATIENCE_S)
 
 
-def test_nothing_runs_before_there_is_something_to_do() -> None:
-    ran = Ran()
+def test_worker_is_idle_until_woken() -> None:
+    ran = FakeWork()
     BackgroundWorker(ran, poll_s=0.0).close()
     assert ran.times == 0
 
 
-def test_it_runs_when_it_is_told_to_and_looks_again_by_itself() -> None:
-    ran = Ran()
+def test_woken_worker_runs_and_polls_again() -> None:
+    ran = FakeWork()
     background = BackgroundWorker(ran, poll_s=0.001)
     background.wake()
     ran.wait()
@@ -54,16 +54,16 @@ def test_it_runs_when_it_is_told_to_and_looks_again_by_itself() -> None:
     background.close()
 
 
-def test_once_begun_it_looks_though_nobody_tells_it_to() -> None:
-    ran = Ran()
+def test_started_worker_polls_without_wake() -> None:
+    ran = FakeWork()
     background = BackgroundWorker(ran, poll_s=0.001)
     background.start()
     ran.wait()
     background.close()
 
 
-def test_that_it_begins_is_no_reason_to_look_at_once_nor_to_wait_for_it() -> None:
-    ran = Ran()
+def test_start_neither_runs_at_once_nor_delays_drain() -> None:
+    ran = FakeWork()
     background = BackgroundWorker(ran)
     background.start()
     assert background.drain()
@@ -71,8 +71,8 @@ def test_that_it_begins_is_no_reason_to_look_at_once_nor_to_wait_for_it() -> Non
     assert ran.times == 0
 
 
-def test_of_a_store_that_can_only_be_read_it_keeps_away() -> None:
-    ran = Ran(StoreReadOnly("/mnt/memory.db", "a read-only disk"))
+def test_worker_stops_on_read_only_store() -> None:
+    ran = FakeWork(StoreReadOnly("/mnt/memory.db", "a read-only disk"))
     background = BackgroundWorker(ran, poll_s=0.001)
     background.start()
     ran.wait()
@@ -81,10 +81,10 @@ def test_of_a_store_that_can_only_be_read_it_keeps_away() -> None:
 
 
 @pytest.mark.parametrize("failure", [StoreUnavailable("locked"), ValueError("a user's own")])
-def test_a_failure_does_not_end_it_and_its_words_stay_out_of_the_log(
+def test_failure_neither_stops_worker_nor_logs_its_text(
     failure: Exception, caplog: pytest.LogCaptureFixture
 ) -> None:
-    ran = Ran(failure)
+    ran = FakeWork(failure)
     background = BackgroundWorker(ran, poll_s=0.001)
     background.wake()
     ran.wait()
@@ -93,7 +93,7 @@ def test_a_failure_does_not_end_it_and_its_words_stay_out_of_the_log(
     assert "a user's own" not in caplog.text
 
 
-def test_closing_waits_for_what_is_under_way_and_no_longer() -> None:
+def test_close_waits_only_for_work_in_progress() -> None:
     began, ended, patience = threading.Event(), threading.Event(), threading.Event()
 
     def slow(stopped: Callable[[], bool]) -> tuple[WorkResult, ...]:
@@ -110,8 +110,8 @@ def test_closing_waits_for_what_is_under_way_and_no_longer() -> None:
     assert ended.is_set()
 
 
-def test_after_closing_nothing_begins() -> None:
-    ran = Ran()
+def test_closed_worker_runs_nothing() -> None:
+    ran = FakeWork()
     background = BackgroundWorker(ran)
     background.close()
     background.wake()
@@ -119,7 +119,7 @@ def test_after_closing_nothing_begins() -> None:
     assert ran.times == 0
 
 
-def test_draining_waits_for_a_look_that_begins_after_it_was_asked_for() -> None:
+def test_drain_waits_for_run_started_after_request() -> None:
     began, goes_on = threading.Event(), threading.Event()
     looks: list[int] = []
 
@@ -140,8 +140,8 @@ def test_draining_waits_for_a_look_that_begins_after_it_was_asked_for() -> None:
     background.close()
 
 
-def test_draining_waits_for_nothing_where_nothing_was_begun_or_all_is_over() -> None:
-    ran = Ran()
+def test_drain_of_unstarted_or_closed_worker_returns_immediately() -> None:
+    ran = FakeWork()
     background = BackgroundWorker(ran)
     assert background.drain()
     assert ran.times == 0
@@ -151,23 +151,23 @@ def test_draining_waits_for_nothing_where_nothing_was_begun_or_all_is_over() -> 
     assert not background.drain()
 
 
-def test_a_look_that_fails_is_a_look() -> None:
-    background = BackgroundWorker(Ran(StoreUnavailable("locked"), ValueError("odd")))
+def test_failed_run_counts_for_drain() -> None:
+    background = BackgroundWorker(FakeWork(StoreUnavailable("locked"), ValueError("odd")))
     background.wake()
     assert background.drain(PATIENCE_S)
     background.close()
 
 
-class Interrupted(BackgroundWorker):
-    """Is waited for until somebody has enough."""
+class InterruptedWorker(BackgroundWorker):
+    """A worker whose close is interrupted from the keyboard."""
 
     def close(self) -> None:
         raise KeyboardInterrupt
 
 
-def test_an_interrupt_of_the_waiting_leaves_nothing_open() -> None:
+def test_interrupted_close_still_closes_store() -> None:
     memory = Memolith.open(":memory:", embedder=HashingEmbedder(64), tokens=WordCounter())
     with pytest.raises(KeyboardInterrupt):
-        replace(memory._app, background=Interrupted(Ran())).close()
+        replace(memory._app, background=InterruptedWorker(FakeWork())).close()
     with pytest.raises(StoreUnavailable, match="closed"):
         memory.owners()

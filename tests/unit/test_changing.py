@@ -1,4 +1,4 @@
-"""The arbiter of `standard` on its labelled pairs, and on what swaps make of them."""
+"""Detection of changed facts by `standard`, on its labelled pairs and on swaps of them."""
 
 from __future__ import annotations
 
@@ -34,33 +34,33 @@ TEXTS = sorted({text for pair in PAIRS for text in (pair.old, pair.new)})
 ANOTHER_VALUE = frozenset(
     {"antonym", "date", "decimal", "month", "name", "number", "time", "weekday"}
 )
-"""Swaps that give an attribute another value, which is just what a change is."""
+"""Swaps that give an attribute another value, and so are true changes."""
 
 
-def _of(label: Label) -> list[Change]:
+def _get_pairs(label: Label) -> list[Change]:
     return [pair for pair in PAIRS if pair.label is label]
 
 
-def test_there_are_enough_pairs_of_each_label() -> None:
+def test_each_label_has_enough_pairs() -> None:
     assert len(PAIRS) >= 200
     assert len({(pair.old, pair.new) for pair in PAIRS}) == len(PAIRS)
-    assert min(len(_of(label)) for label in Label) >= 30
+    assert min(len(_get_pairs(label)) for label in Label) >= 30
 
 
 @check_each("label", Label)
-def test_no_pair_is_called_changed_or_restated_that_is_not(label: Label) -> None:
-    for pair in _of(label):
+def test_no_pair_is_wrongly_changed_or_restated(label: Label) -> None:
+    for pair in _get_pairs(label):
         found = find_relation(pair.old, pair.new).relation
         assert found is Relation.DOUBTFUL or found.value == label.value, pair
         if label in {Label.BOTH_TRUE, Label.UNRELATED}:
             assert find_relation(pair.new, pair.old).relation is Relation.DOUBTFUL, pair
 
 
-def test_most_changes_and_restatements_are_found() -> None:
-    # Of the changes fewer: many of the pairs do not say that anything has changed, and of what
-    # one may have two ("My boss is Tom") that is asked for.
+def test_most_changes_and_restatements_are_detected() -> None:
+    # The required share of changes is lower. Many pairs do not state a change, and an attribute
+    # that can have two values at once ("My boss is Tom") needs such a statement.
     for label, share in ((Label.CHANGED, 0.75), (Label.RESTATED, 0.8)):
-        pairs = _of(label)
+        pairs = _get_pairs(label)
         found = [
             pair for pair in pairs if find_relation(pair.old, pair.new).relation == label.value
         ]
@@ -90,7 +90,7 @@ def test_most_changes_and_restatements_are_found() -> None:
         ("Ich arbeite bei Bosch.", "Ich arbeite bei Siemens.", "Ich arbeite jetzt bei Siemens."),
         ("Mein Chef ist Tom.", "Mein Chef ist Karl.", "Mein neuer Chef ist Karl."),
     ])  # fmt: skip
-def test_of_what_one_may_have_two_only_a_word_of_change_tells(
+def test_attribute_with_two_values_changes_only_with_change_word(
     old: str, new: str, marked: str
 ) -> None:
     assert find_relation(old, new).relation is Relation.DOUBTFUL
@@ -105,47 +105,47 @@ def test_of_what_one_may_have_two_only_a_word_of_change_tells(
         ("My sister works at Nokia.", "My sister works at Google now.",
          "My sister switched from Nokia to Google."),
     ])  # fmt: skip
-def test_of_what_one_has_several_only_the_name_of_the_old_one_tells(
+def test_attribute_with_many_values_changes_only_with_old_name(
     old: str, new: str, named: str
 ) -> None:
     assert find_relation(old, new).relation is Relation.DOUBTFUL
     assert find_relation(old, named).relation is Relation.CHANGED
 
 
-def test_the_pairs_of_two_facts_are_restated_by_none_and_those_of_one_by_all() -> None:
+def test_only_pairs_of_same_fact_are_restatements() -> None:
     for pair in load_pairs():
         assert (find_relation(pair.a, pair.b).relation is Relation.RESTATED) == pair.same
         assert (find_relation(pair.b, pair.a).relation is Relation.RESTATED) == pair.same
 
 
 @cache
-def _swaps() -> Mapping[str, Sequence[Swap]]:
-    """Return the swaps of all texts, by kind: made once, for they take longer than to be read."""
+def _get_swaps() -> Mapping[str, Sequence[Swap]]:
+    """Return the swaps of all texts by kind. Cached: making them is slow."""
     others = (text for pair in load_pairs() for text in (pair.a, pair.b))
     made = [swap for text in (*TEXTS, *others) for swap in swaps(text)]
     return {kind: [swap for swap in made if swap.kind == kind] for kind in SWAP_KINDS}
 
 
 @check_each("kind", sorted(set(SWAP_KINDS) - ANOTHER_VALUE))
-def test_a_swap_that_gives_no_other_value_is_no_change(kind: str) -> None:
-    for swap in _swaps()[kind]:
+def test_swap_without_new_value_is_not_change(kind: str) -> None:
+    for swap in _get_swaps()[kind]:
         if "no longer" not in swap.changed:
             assert find_relation(swap.original, swap.changed).relation is not Relation.CHANGED, swap
 
 
-def _is_turned_round(text: str) -> bool:
-    """Tell whether a sentence says the same turned round: "Karen is no longer my boss"."""
+def _is_inverted(text: str) -> bool:
+    """Return whether the sentence inverts its parts: "Karen is no longer my boss"."""
     return "is now" in text or "is no longer" in text
 
 
 @check_each("kind", sorted(set(SWAP_KINDS) - ANOTHER_VALUE - {"tense", "possessive"}))
-def test_what_changed_is_no_change_once_it_is_swapped(kind: str) -> None:
-    of_text: dict[str, list[str]] = {swap.original: [] for swap in _swaps()[kind]}
-    for swap in _swaps()[kind]:
+def test_swapped_change_is_no_longer_change(kind: str) -> None:
+    of_text: dict[str, list[str]] = {swap.original: [] for swap in _get_swaps()[kind]}
+    for swap in _get_swaps()[kind]:
         of_text[swap.original].append(swap.changed)
-    for pair in _of(Label.CHANGED):
+    for pair in _get_pairs(Label.CHANGED):
         for changed in of_text.get(pair.new, ()):
-            if not (kind == "roles" and _is_turned_round(changed)):
+            if not (kind == "roles" and _is_inverted(changed)):
                 assert find_relation(pair.old, changed).relation is not Relation.CHANGED, changed
 
 
@@ -166,7 +166,7 @@ def test_what_changed_is_no_change_once_it_is_swapped(kind: str) -> None:
         "Not true: {}",
     ],
 )
-def test_what_is_not_plainly_told_changes_nothing(told: str) -> None:
+def test_reported_or_uncertain_statement_changes_nothing(told: str) -> None:
     for pair in PAIRS:
         new = told.format(pair.new.rstrip(".") if told.startswith("{}?") else pair.new)
         assert find_relation(pair.old, new).relation is not Relation.CHANGED, pair
@@ -184,8 +184,8 @@ _BEHIND = (
 
 @check_each("behind", _BEHIND)
 @pytest.mark.parametrize("are_all", [False, pytest.param(True, marks=pytest.mark.soak)])
-def test_what_is_so_only_then_or_there_changes_nothing(behind: str, *, are_all: bool) -> None:
-    # Otherwise every fifth pair, others behind the next word: each is told with seven of them.
+def test_statement_limited_by_time_or_place_changes_nothing(behind: str, *, are_all: bool) -> None:
+    # By default every fifth pair, offset by the phrase: each pair is tested with seven phrases.
     for pair in PAIRS if are_all else PAIRS[_BEHIND.index(behind) % 5 :: 5]:
         new = f"{pair.new.rstrip('.!?')} {behind}."
         assert find_relation(pair.old, new).relation is not Relation.CHANGED, new
@@ -200,14 +200,14 @@ def test_what_is_so_only_then_or_there_changes_nothing(behind: str, *, are_all: 
         ("I live in Boston.", "I live in England."),
     ],
 )
-def test_a_place_that_may_lie_in_another_of_that_name_changes_nothing(old: str, new: str) -> None:
+def test_ambiguous_place_name_changes_nothing(old: str, new: str) -> None:
     assert find_relation(old, new).relation is Relation.DOUBTFUL
     assert find_relation(new, old).relation is Relation.DOUBTFUL
 
 
-def test_what_is_restated_or_changed_can_be_found_by_its_terms() -> None:
+def test_restated_or_changed_memory_is_searchable_by_terms() -> None:
     for pair in PAIRS:
-        is_same = content_key(pair.old) == content_key(pair.new)  # which is found by its hash
+        is_same = content_key(pair.old) == content_key(pair.new)  # the content hash finds these
         if not is_same and find_relation(pair.old, pair.new).relation is not Relation.DOUBTFUL:
             held = set(terms(pair.old))
             ways = search_terms(read_comparable(pair.new))
@@ -215,12 +215,12 @@ def test_what_is_restated_or_changed_can_be_found_by_its_terms() -> None:
 
 
 @given(text=st.sampled_from(TEXTS), mark=st.sampled_from(["", ".", "!", " ", "  "]))
-def test_the_same_words_are_never_a_change(text: str, mark: str) -> None:
+def test_same_words_are_never_change(text: str, mark: str) -> None:
     assert find_relation(text, text.rstrip(".!") + mark).relation is Relation.RESTATED
 
 
 @given(one=st.sampled_from(TEXTS), other=st.sampled_from(TEXTS))
-def test_another_subject_is_never_changed(one: str, other: str) -> None:
+def test_fact_about_another_subject_is_never_changed(one: str, other: str) -> None:
     subjects = [{each.subject for each in parse_statements(text)} for text in (one, other)]
     if all(subjects) and subjects[0].isdisjoint(subjects[1]):
         assert find_relation(one, other).relation is Relation.DOUBTFUL
@@ -228,7 +228,7 @@ def test_another_subject_is_never_changed(one: str, other: str) -> None:
 
 
 @given(old=st.text(max_size=60), new=st.text(max_size=60))
-def test_any_text_is_taken(old: str, new: str) -> None:
+def test_relation_accepts_any_text(old: str, new: str) -> None:
     assert find_relation(old, new).relation in Relation
 
 
@@ -238,7 +238,7 @@ def test_any_text_is_taken(old: str, new: str) -> None:
     new=st.text(max_size=20),
     marked=st.booleans(),
 )
-def test_any_value_is_taken_and_never_other_than_itself(
+def test_comparison_accepts_any_value_and_equals_itself(
     kind: str, old: str, new: str, *, marked: bool
 ) -> None:
     assert compare(kind, old, new, marked=marked) in ValueComparison
@@ -246,7 +246,7 @@ def test_any_value_is_taken_and_never_other_than_itself(
 
 
 @pytest.mark.parametrize("language", [grammar.language for grammar in load_grammars()])
-def test_a_pattern_that_begins_with_a_part_has_no_way_around_it(language: str) -> None:
+def test_pattern_starting_with_slot_has_no_alternative(language: str) -> None:
     for pattern in _compile_patterns(language):
         plain = re.sub(r"\\.|\[[^\]]*\]", "", pattern.regex.pattern)
         while (inner := re.sub(r"\([^()]*\)", "", plain)) != plain:
@@ -254,6 +254,6 @@ def test_a_pattern_that_begins_with_a_part_has_no_way_around_it(language: str) -
         assert pattern.slot is None or "|" not in plain
 
 
-def test_every_kind_of_value_that_a_grammar_names_can_be_compared() -> None:
+def test_every_value_kind_of_grammar_is_comparable() -> None:
     for grammar in load_grammars():
         assert {attribute.value for attribute in grammar.attributes} <= COMPARABLE_KINDS

@@ -1,4 +1,4 @@
-"""Settings: from the file, the environment and arguments, and what is wrong with them."""
+"""Settings from the file, the environment and arguments, and their errors."""
 
 import dataclasses
 from pathlib import Path
@@ -23,7 +23,7 @@ from memolith.profiles.tiers import TiersSettings, tiers
 from memolith.profiles.timeline import TimelineSettings, timeline
 from support.rows import check_each
 
-# The whole of the sample that the documentation shows.
+# The complete sample of the documentation.
 SAMPLE = """
 [memory]
 profile = "standard"
@@ -53,41 +53,41 @@ api_key_env = "OPENAI_API_KEY"
 
 
 @pytest.fixture(autouse=True)
-def own_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Keep the tester's own files out."""
+def isolate_user_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ignore the developer's own configuration files."""
     monkeypatch.chdir(tmp_path)
     for variable in ("XDG_CONFIG_HOME", "XDG_DATA_HOME", "HOME", "USERPROFILE", "LOCALAPPDATA"):
         monkeypatch.setenv(variable, str(tmp_path / "home"))
 
 
-def written(text: str, name: str = "memolith.toml") -> Path:
+def write_config(text: str, name: str = "memolith.toml") -> Path:
     file = Path(name).absolute()
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(text, encoding="utf-8")
     return file
 
 
-def refused(text: str) -> InvalidConfiguration:
+def get_config_error(text: str) -> InvalidConfiguration:
     with pytest.raises(InvalidConfiguration) as caught:
-        load(written(text))
+        load(write_config(text))
     return caught.value
 
 
-def without_store(loaded: LoadedSettings) -> Settings:
-    """Return the settings without what depends on where the tests run."""
+def drop_local_paths(loaded: LoadedSettings) -> Settings:
+    """Return the settings without paths that depend on the machine."""
     return dataclasses.replace(
         loaded.settings, store="", encryption_key_path=Settings().encryption_key_path
     )
 
 
-def test_with_nothing_set_every_value_is_its_default() -> None:
+def test_empty_configuration_has_default_values() -> None:
     loaded = load()
-    assert without_store(loaded) == Settings()
+    assert drop_local_paths(loaded) == Settings()
     assert set(loaded.origins.values()) == {"default"}
     assert loaded.file is None
 
 
-def test_the_default_store_is_in_the_users_data_folder(tmp_path: Path) -> None:
+def test_default_store_is_in_users_data_folder(tmp_path: Path) -> None:
     store = Path(load().settings.store)
     assert store.parts[-2:] == ("memolith", "memory.db")
     assert store.is_relative_to(tmp_path / "home")
@@ -95,7 +95,7 @@ def test_the_default_store_is_in_the_users_data_folder(tmp_path: Path) -> None:
 
 @check_each("home", ["/home/ada", "/", "/home/ada/", "//srv/ada", "relative", "", None])
 @check_each("moved", [None, "", "/elsewhere", "elsewhere", "~/elsewhere"])
-def test_the_users_folders_are_where_the_library_has_them(
+def test_user_folders_match_platformdirs(
     monkeypatch: pytest.MonkeyPatch, home: str | None, moved: str | None
 ) -> None:
     variables = {"HOME": home, "XDG_CONFIG_HOME": moved, "XDG_DATA_HOME": moved}
@@ -108,61 +108,65 @@ def test_the_users_folders_are_where_the_library_has_them(
     assert default_store() == user_data_path("memolith", appauthor=False) / "memory.db"
 
 
-def test_the_default_key_is_in_the_users_configuration_folder(tmp_path: Path) -> None:
-    key = Path(load(written("[memory]")).settings.encryption_key_path)
+def test_default_key_is_in_users_configuration_folder(tmp_path: Path) -> None:
+    key = Path(load(write_config("[memory]")).settings.encryption_key_path)
     assert key.name == "memory_encryption.key"
     assert key.is_relative_to(tmp_path / "home")
 
 
 @pytest.mark.parametrize("env", [{}, {"MEMOLITH_ENCRYPTION_KEY_PATH": "keys/mine"}])
-def test_a_keys_relative_path_counts_from_the_configurations_folder(
+def test_relative_key_path_starts_at_configuration_folder(
     tmp_path: Path, env: dict[str, str]
 ) -> None:
-    file = written('[memory]\nencryption_key_path = "keys/mine"', str(tmp_path / "etc" / "m.toml"))
+    file = write_config(
+        '[memory]\nencryption_key_path = "keys/mine"', str(tmp_path / "etc" / "m.toml")
+    )
     assert load(file, env).settings.encryption_key_path == str(tmp_path / "etc" / "keys" / "mine")
 
 
-def test_a_keys_relative_path_without_a_file_counts_from_the_users_folder(tmp_path: Path) -> None:
+def test_relative_key_path_without_file_starts_at_users_folder(tmp_path: Path) -> None:
     path = load(env={"MEMOLITH_ENCRYPTION_KEY_PATH": "mine"}).settings.encryption_key_path
     assert Path(path).name == "mine"
     assert Path(path).is_relative_to(tmp_path / "home")
 
 
-def test_the_sample_of_the_documentation_works_as_it_stands() -> None:
-    loaded = load(written(SAMPLE))
-    said = Embedding(dimension=384)  # the local model's own, as where nothing is said
-    assert without_store(loaded) == dataclasses.replace(Settings(), embedding=said)
+def test_sample_of_documentation_loads() -> None:
+    loaded = load(write_config(SAMPLE))
+    embedding = Embedding(
+        dimension=384
+    )  # the dimension of the local model, which is also the default
+    assert drop_local_paths(loaded) == dataclasses.replace(Settings(), embedding=embedding)
     assert loaded.origins["rag_limit"].endswith("memolith.toml:7")
     assert loaded.origins["embedding.dimension"].endswith("memolith.toml:18")
 
 
-def test_a_file_in_the_working_directory_is_found() -> None:
-    written("[memory]\nrag_limit = 7")
+def test_file_in_working_directory_is_loaded() -> None:
+    write_config("[memory]\nrag_limit = 7")
     assert load().settings.rag_limit == 7
 
 
-def test_a_file_in_the_users_configuration_folder_is_found(tmp_path: Path) -> None:
+def test_file_in_users_configuration_folder_is_loaded(tmp_path: Path) -> None:
     from platformdirs import user_config_path
 
     folder = user_config_path("memolith", appauthor=False)
     assert folder.is_relative_to(tmp_path)
-    written("[memory]\nrag_limit = 8", str(folder / "memolith.toml"))
+    write_config("[memory]\nrag_limit = 8", str(folder / "memolith.toml"))
     assert load().settings.rag_limit == 8
 
 
-def test_the_working_directory_goes_before_the_users_folder() -> None:
+def test_working_directory_overrides_users_folder() -> None:
     from platformdirs import user_config_path
 
-    written(
+    write_config(
         "[memory]\nrag_limit = 8",
         str(user_config_path("memolith", appauthor=False) / "memolith.toml"),
     )
-    written("[memory]\nrag_limit = 7")
+    write_config("[memory]\nrag_limit = 7")
     assert load().settings.rag_limit == 7
 
 
-def test_a_variable_beats_the_file_and_an_argument_beats_both() -> None:
-    file = written("[memory]\nrag_limit = 7\ntoken_budget = 70\nindex_cache_mb = 7")
+def test_argument_overrides_variable_and_variable_overrides_file() -> None:
+    file = write_config("[memory]\nrag_limit = 7\ntoken_budget = 70\nindex_cache_mb = 7")
     env = {"MEMOLITH_RAG_LIMIT": "8", "MEMOLITH_TOKEN_BUDGET": "80"}
     loaded = load(file, env, {"rag_limit": 9})
     settings = loaded.settings
@@ -172,7 +176,7 @@ def test_a_variable_beats_the_file_and_an_argument_beats_both() -> None:
     assert [loaded.origins[name] for name in names] == expected
 
 
-def test_two_underscores_in_a_variable_stand_for_the_dot() -> None:
+def test_double_underscore_in_variable_means_dot() -> None:
     env = {
         "MEMOLITH_EMBEDDING__MODEL": "/models/other",
         "MEMOLITH_STANDARD__FACT_DECAY_MODIFIER": "2",
@@ -182,65 +186,67 @@ def test_two_underscores_in_a_variable_stand_for_the_dot() -> None:
     assert settings.standard.fact_decay_modifier == 2.0
 
 
-def test_the_short_variable_for_the_model_yields_to_the_exact_one() -> None:
+def test_exact_model_variable_overrides_short_one() -> None:
     short = {"MEMOLITH_MODEL": "/models/short"}
     assert load(env=short).settings.embedding.model == "/models/short"
     both = {"MEMOLITH_EMBEDDING__MODEL": "/models/exact", **short}
     assert load(env=both).settings.embedding.model == "/models/exact"
 
 
-def test_an_empty_variable_counts_as_not_set() -> None:
+def test_empty_variable_counts_as_unset() -> None:
     loaded = load(env={"MEMOLITH_RAG_LIMIT": "", "MEMOLITH_STORE": " "})
     assert loaded.origins["rag_limit"] == "default"
     assert loaded.settings.store.endswith("memory.db")
 
 
-def test_variables_of_others_are_left_alone() -> None:
+def test_unrelated_variables_are_ignored() -> None:
     env = {"MEMOLITH_KEY": "k", "MEMOLITH_TEST_POSTGRES": "p", "MEMOLITHIC": "x", "PATH": "/bin"}
-    assert without_store(load(env=env)) == Settings()
+    assert drop_local_paths(load(env=env)) == Settings()
 
 
-def test_an_argument_of_none_is_no_argument() -> None:
+def test_argument_of_none_is_ignored() -> None:
     assert load(overrides={"rag_limit": None}).origins["rag_limit"] == "default"
 
 
-def test_a_relative_store_counts_from_the_folder_of_its_file(tmp_path: Path) -> None:
-    file = written('[memory]\nstore = "data/m.db"', "elsewhere/memolith.toml")
+def test_relative_store_path_starts_at_folder_of_file(tmp_path: Path) -> None:
+    file = write_config('[memory]\nstore = "data/m.db"', "elsewhere/memolith.toml")
     assert load(file).settings.store == str(tmp_path / "elsewhere" / "data" / "m.db")
 
 
 @pytest.mark.parametrize("store", ["postgresql://host/db", ":memory:"])
-def test_a_store_that_is_no_path_stays_as_it_is(store: str) -> None:
-    assert load(written(f'[memory]\nstore = "{store}"')).settings.store == store
+def test_store_that_is_not_path_is_unchanged(store: str) -> None:
+    assert load(write_config(f'[memory]\nstore = "{store}"')).settings.store == store
 
 
-def test_the_home_folder_is_spelled_out(tmp_path: Path) -> None:
+def test_tilde_is_expanded_to_home_folder(tmp_path: Path) -> None:
     assert load(overrides={"store": "~/m.db"}).settings.store == str(tmp_path / "home" / "m.db")
 
 
-def test_an_unknown_name_is_an_error_with_its_line_and_the_nearest_name() -> None:
-    error = refused("[memory]\n\nrag_limt = 5")
+def test_unknown_name_error_has_line_and_suggestion() -> None:
+    error = get_config_error("[memory]\n\nrag_limt = 5")
     assert error.name == "rag_limt"
     assert "did you mean rag_limit?" in error.problem
     assert error.source is not None
     assert error.source.endswith("memolith.toml:3")
 
 
-def test_a_right_name_in_the_wrong_section_is_told_its_place() -> None:
-    assert "did you mean embedding.dimension?" in refused("[memory]\ndimension = 3").problem
+def test_name_in_wrong_section_error_suggests_its_place() -> None:
+    assert (
+        "did you mean embedding.dimension?" in get_config_error("[memory]\ndimension = 3").problem
+    )
 
 
-def test_an_unknown_section_is_told_the_nearest() -> None:
-    error = refused("[memory]\nenabled = true\n[memory.embeding]\nmodel = 'x'")
+def test_unknown_section_error_suggests_nearest() -> None:
+    error = get_config_error("[memory]\nenabled = true\n[memory.embeding]\nmodel = 'x'")
     assert "did you mean [memory.embedding]?" in error.problem
     assert str(error.source).endswith(":3")
 
 
-def test_a_setting_outside_of_memory_is_an_error() -> None:
-    assert "under [memory]" in refused("rag_limit = 5").problem
+def test_setting_outside_memory_section_is_rejected() -> None:
+    assert "under [memory]" in get_config_error("rag_limit = 5").problem
 
 
-def test_an_unknown_variable_is_told_the_nearest() -> None:
+def test_unknown_variable_error_suggests_nearest() -> None:
     with pytest.raises(
         InvalidConfiguration, match="did you mean MEMOLITH_EMBEDDING__MODEL"
     ) as caught:
@@ -248,13 +254,13 @@ def test_an_unknown_variable_is_told_the_nearest() -> None:
     assert caught.value.source == "environment"
 
 
-def test_an_unknown_argument_is_an_error() -> None:
+def test_unknown_argument_error_suggests_nearest() -> None:
     with pytest.raises(InvalidConfiguration, match="did you mean rag_limit"):
         load(overrides={"rag_limits": 1})
 
 
-def test_a_key_in_the_file_is_refused_and_not_repeated() -> None:
-    error = refused("[memory.chat]\napi_key = 'sk-12345'")
+def test_key_in_file_is_rejected_and_not_repeated() -> None:
+    error = get_config_error("[memory.chat]\napi_key = 'sk-12345'")
     assert "api_key_env" in error.problem
     assert "sk-12345" not in str(error)
 
@@ -278,48 +284,48 @@ def test_a_key_in_the_file_is_refused_and_not_repeated() -> None:
         ("embedding = 5", "is a section, not a value"),
     ],
 )
-def test_a_wrong_value_is_an_error_that_says_what_is_allowed(line: str, expected: str) -> None:
-    error = refused(f"[memory]\n{line}")
+def test_invalid_value_error_names_allowed_values(line: str, expected: str) -> None:
+    error = get_config_error(f"[memory]\n{line}")
     assert expected in error.problem
     assert str(error.source).endswith("memolith.toml:2")
 
 
-def test_a_whole_number_will_do_for_a_number() -> None:
-    assert load(written("[memory]\nbusy_timeout_s = 3")).settings.busy_timeout_s == 3.0
+def test_whole_number_is_accepted_as_float() -> None:
+    assert load(write_config("[memory]\nbusy_timeout_s = 3")).settings.busy_timeout_s == 3.0
 
 
 @check_each("text", ["[memory", "[memory]\nrag_limit = ", "[memory]\na = 'x"])
-def test_a_file_that_is_not_toml_is_an_error_with_its_line(text: str) -> None:
-    error = refused(text)
+def test_invalid_toml_is_reported_with_line(text: str) -> None:
+    error = get_config_error(text)
     assert "is not TOML" in error.problem
     assert str(error.source).endswith(f"memolith.toml:{len(text.splitlines())}")
 
 
-def test_a_file_that_is_not_utf8_is_an_error(tmp_path: Path) -> None:
+def test_file_that_is_not_utf8_is_rejected(tmp_path: Path) -> None:
     file = tmp_path / "memolith.toml"
     file.write_bytes(b"\xff\xfe[memory]")
     with pytest.raises(InvalidConfiguration, match="UTF-8"):
         load(file)
 
 
-def test_a_missing_file_named_on_purpose_is_an_error(tmp_path: Path) -> None:
+def test_missing_explicit_file_is_rejected(tmp_path: Path) -> None:
     with pytest.raises(InvalidConfiguration, match="no such file"):
         load(tmp_path / "none.toml")
 
 
-def test_quoted_and_dotted_names_keep_their_lines() -> None:
-    error = refused("memory.embedding.'model' = 'x'\nmemory.rag_limit = 0")
+def test_quoted_and_dotted_names_preserve_line_numbers() -> None:
+    error = get_config_error("memory.embedding.'model' = 'x'\nmemory.rag_limit = 0")
     assert str(error.source).endswith(":2")
 
 
-def test_every_default_lies_in_its_own_range() -> None:
+def test_every_default_is_within_its_range() -> None:
     for setting in ALL_SETTINGS.values():
         text = str(setting.default)
         if text:
             assert parse_value(setting, text) == setting.default, setting.name
 
 
-def test_every_setting_is_described_and_every_number_has_a_range() -> None:
+def test_every_setting_has_description_and_number_range() -> None:
     for setting in ALL_SETTINGS.values():
         assert setting.description, setting.name
         if setting.type in (int, float):
@@ -327,9 +333,7 @@ def test_every_setting_is_described_and_every_number_has_a_range() -> None:
 
 
 @given(st.sampled_from(sorted(ALL_SETTINGS)), st.text(max_size=20))
-def test_any_text_in_a_variable_gives_a_value_of_the_right_type_or_a_clear_error(
-    name: str, text: str
-) -> None:
+def test_any_variable_text_gives_typed_value_or_clear_error(name: str, text: str) -> None:
     variable = ALL_SETTINGS[name].variable
     try:
         value = load(env={variable: text}).get_value(name)
@@ -340,7 +344,7 @@ def test_any_text_in_a_variable_gives_a_value_of_the_right_type_or_a_clear_error
         assert type(value) is ALL_SETTINGS[name].type
 
 
-def test_what_is_in_force_has_every_setting_with_its_origin() -> None:
+def test_effective_settings_list_every_setting_with_origin() -> None:
     rows = {row.name: row for row in iter_effective_settings(load(env={"MEMOLITH_RAG_LIMIT": "6"}))}
     assert set(rows) == set(ALL_SETTINGS)
     assert (rows["rag_limit"].value, rows["rag_limit"].origin) == (
@@ -362,19 +366,19 @@ def test_what_is_in_force_has_every_setting_with_its_origin() -> None:
         ("/home/a@b:c/memory.db", "/home/a@b:c/memory.db"),
     ],
 )
-def test_credentials_are_not_shown(shown: str, expected: str) -> None:
+def test_credentials_are_masked(shown: str, expected: str) -> None:
     assert mask_credentials(shown) == expected
 
 
-def test_the_profiles_of_an_empty_configuration_are_those_of_their_own_numbers() -> None:
+def test_empty_configuration_builds_default_profiles() -> None:
     made = ProfileRegistry(profile_factories(Settings()))
     own = (standard(), companion(), facts(), chunks(), tiers(), timeline())
     assert made == {profile.name: profile for profile in own}
     assert tuple(made) == BUILT_IN_PROFILES
 
 
-def test_a_profiles_numbers_can_be_set() -> None:
-    file = written("""
+def test_profile_settings_are_loaded_from_file() -> None:
+    file = write_config("""
     [memory]
     rag_threshold = 0.4
     merge_threshold = 0.8
@@ -426,7 +430,7 @@ def test_a_profiles_numbers_can_be_set() -> None:
     assert made["timeline"] == timeline(TimelineSettings(timeline_retention_days=30))
 
 
-def test_the_least_chunk_is_no_larger_than_the_largest() -> None:
-    file = written("[memory.chunks]\nmin_chunk_tokens = 301")
+def test_minimum_chunk_size_above_maximum_is_rejected() -> None:
+    file = write_config("[memory.chunks]\nmin_chunk_tokens = 301")
     with pytest.raises(InvalidConfiguration, match="min_chunk_tokens: must not be greater"):
         load(file)

@@ -9,7 +9,7 @@ from support.rows import check_each
 START = datetime(2026, 1, 1, tzinfo=UTC)
 
 
-def memory(
+def make_memory(
     id: str,
     *,
     key: str | None = None,
@@ -29,23 +29,23 @@ def memory(
     )
 
 
-def test_nothing_stored_is_restated_by_nothing() -> None:
+def test_no_stored_memories_give_no_match() -> None:
     assert find_same_fact(None, []) is None
 
 
-def test_the_oldest_is_restated() -> None:
-    older, newer = memory("b", day=1), memory("a", day=2)
+def test_oldest_match_is_restated() -> None:
+    older, newer = make_memory("b", day=1), make_memory("a", day=2)
     assert find_same_fact(None, [newer, older]) is older
 
 
-def test_of_the_same_age_the_first_id_is_restated() -> None:
-    first, second = memory("a"), memory("b")
+def test_lowest_id_is_restated_among_equal_ages() -> None:
+    first, second = make_memory("a"), make_memory("b")
     assert find_same_fact(None, [second, first]) is first
 
 
 @check_each("state", [state for state in State if state is not State.ACTIVE])
-def test_only_an_active_memory_is_restated(state: State) -> None:
-    assert find_same_fact(None, [memory("a", state=state)]) is None
+def test_only_active_memory_is_restated(state: State) -> None:
+    assert find_same_fact(None, [make_memory("a", state=state)]) is None
 
 
 @check_each(
@@ -58,8 +58,8 @@ def test_only_an_active_memory_is_restated(state: State) -> None:
         (None, "home", "insert"),
     ],
 )
-def test_two_keys_are_two_memories(
+def test_memories_with_different_keys_are_distinct(
     candidate: str | None, stored: str | None, decision: str
 ) -> None:
-    found = find_same_fact(candidate, [memory("a", key=stored)])
+    found = find_same_fact(candidate, [make_memory("a", key=stored)])
     assert ("restate" if found else "insert") == decision

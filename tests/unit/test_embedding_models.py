@@ -1,4 +1,4 @@
-"""What is known of embedding models, and how texts are batched for them."""
+"""Known embedding models, and batches of texts for them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ texts = st.lists(st.text(max_size=20), max_size=30)
 
 
 @given(texts, st.integers(1, 8), st.integers(1, 40))
-def test_batches_hold_all_texts_in_order_within_their_bounds(
+def test_batches_contain_all_texts_in_order_within_limits(
     given: list[str], most: int, chars: int
 ) -> None:
     found = list(iter_batches(given, most, chars))
@@ -26,7 +26,7 @@ def test_batches_hold_all_texts_in_order_within_their_bounds(
 
 
 @given(texts, st.integers(1, 8), st.integers(1, 40))
-def test_no_batch_could_take_the_text_after_it(given: list[str], most: int, chars: int) -> None:
+def test_batches_are_as_large_as_limits_allow(given: list[str], most: int, chars: int) -> None:
     found = list(iter_batches(given, most, chars))
     for batch, after in pairwise(found):
         assert len(batch) == most or sum(map(len, batch)) + len(after[0]) > chars
@@ -46,7 +46,7 @@ def test_no_batch_could_take_the_text_after_it(given: list[str], most: int, char
         ("of-my-own", 512, "of-my-own", 512),
     ],
 )
-def test_a_model_is_kept_by_name_and_what_is_left_of_its_vectors(
+def test_model_name_includes_reduced_dimension(
     asked: str, dimension: int, name: str, length: int | None
 ) -> None:
     model = select_model(asked, dimension)
@@ -63,13 +63,13 @@ def test_a_model_is_kept_by_name_and_what_is_left_of_its_vectors(
         ("nomic-embed-text", 1024, "64 to 768"),
     ],
 )
-def test_a_length_that_a_model_has_not_is_refused(asked: str, dimension: int, said: str) -> None:
+def test_unsupported_dimension_is_rejected(asked: str, dimension: int, said: str) -> None:
     with pytest.raises(ValueError, match=said):
         select_model(asked, dimension)
 
 
 @given(st.sampled_from(sorted(KNOWN_MODELS)), st.integers(0, 4096))
-def test_two_lengths_of_a_model_never_share_a_name(asked: str, dimension: int) -> None:
+def test_different_dimensions_of_model_have_different_names(asked: str, dimension: int) -> None:
     whole = select_model(asked, 0)
     try:
         cut = select_model(asked, dimension)
@@ -79,7 +79,7 @@ def test_two_lengths_of_a_model_never_share_a_name(asked: str, dimension: int) -
     assert cut.dimension == (dimension or whole.dimension)
 
 
-def test_queries_and_documents_get_the_prefixes_of_their_model() -> None:
+def test_queries_and_documents_get_prefixes_of_their_model() -> None:
     nomic = select_model("nomic-embed-text", 0)
     assert (nomic.prefix("query"), nomic.prefix("document")) == (
         "search_query: ",

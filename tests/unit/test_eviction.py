@@ -1,4 +1,4 @@
-"""Which memories make room."""
+"""Selection of memories to evict."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from memolith.policies.decay import select_weakest
 Row = tuple[float, float, int]
 
 
-def rows(memories: list[Row], count: int) -> list[int]:
+def select_rows(memories: list[Row], count: int) -> list[int]:
     strength, importance, created_at = zip(*memories, strict=True) if memories else ((), (), ())
     gone = select_weakest(
         np.array(strength, dtype=float),
@@ -22,15 +22,15 @@ def rows(memories: list[Row], count: int) -> list[int]:
     return [int(row) for row in gone]
 
 
-def test_where_there_is_room_nobody_goes() -> None:
-    assert rows([(0.1, 0.1, 1), (0.2, 0.2, 2)], 0) == []
-    assert rows([], 1) == []
+def test_nothing_is_evicted_when_there_is_room() -> None:
+    assert select_rows([(0.1, 0.1, 1), (0.2, 0.2, 2)], 0) == []
+    assert select_rows([], 1) == []
 
 
-def test_the_weakest_goes_first_then_the_least_important_then_the_oldest() -> None:
+def test_eviction_orders_by_strength_importance_and_age() -> None:
     memories = [(0.5, 0.5, 3), (0.5, 0.5, 2), (0.5, 0.4, 9), (0.4, 0.9, 9)]
-    assert rows(memories, 4) == [3, 2, 1, 0]
-    assert rows(memories, 2) == [3, 2]
+    assert select_rows(memories, 4) == [3, 2, 1, 0]
+    assert select_rows(memories, 2) == [3, 2]
 
 
 MEMORIES = st.lists(
@@ -39,10 +39,8 @@ MEMORIES = st.lists(
 
 
 @given(MEMORIES, st.integers(0, 30))
-def test_just_so_many_go_as_are_asked_for_and_none_that_is_better_than_one_that_stays(
-    memories: list[Row], count: int
-) -> None:
-    gone = rows(memories, count)
+def test_requested_number_of_weakest_memories_is_evicted(memories: list[Row], count: int) -> None:
+    gone = select_rows(memories, count)
     assert len(gone) == len(set(gone)) == min(len(memories), count)
     staying = [memories[row] for row in range(len(memories)) if row not in gone]
     if gone and staying:

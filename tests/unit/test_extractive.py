@@ -16,7 +16,7 @@ from memolith.policies.summaries import (
 )
 from support.rows import check_each
 
-SAID = (
+CONVERSATION = (
     (
         "user",
         "Hi! I'm moving to Oslo in May. Which flat in Oslo is best? My flat costs 1,400 euros.",
@@ -30,20 +30,20 @@ lines = st.lists(
 )
 
 
-def test_questions_and_interjections_are_no_candidates() -> None:
-    found = [one.text for one in find_candidates(SAID)]
+def test_questions_and_interjections_are_not_candidates() -> None:
+    found = [one.text for one in find_candidates(CONVERSATION)]
 
     assert "I'm moving to Oslo in May." in found
     assert not any(text.endswith("?") or text in {"Hi!", "Ok."} for text in found)
 
 
 @check_each("text", HOSTILE[:40])
-def test_what_instructs_a_model_is_no_candidate(text: str) -> None:
+def test_prompt_injection_is_not_candidate(text: str) -> None:
     assert find_candidates([("tool", " ".join(text.split()))]) == ()
 
 
-def test_the_nearest_to_the_centre_stand_in_order_and_none_twice() -> None:
-    text = extract_summary(find_candidates(SAID), max_sentences=3)
+def test_extract_has_central_sentences_in_order_without_duplicates() -> None:
+    text = extract_summary(find_candidates(CONVERSATION), max_sentences=3)
 
     assert text.startswith(f"{EXTRACT_MARK} ")
     assert text.count("three rooms") == 1
@@ -52,7 +52,7 @@ def test_the_nearest_to_the_centre_stand_in_order_and_none_twice() -> None:
     assert "assistant: A flat in Oslo for 1,400 euros is a fair price." in text
 
 
-def test_vectors_decide_where_there_are_any() -> None:
+def test_vectors_decide_when_available() -> None:
     among = [
         SentenceCandidate(text)
         for text in ("Anna sings well.", "Bob cooks soup.", "Eva sails boats.")
@@ -62,21 +62,21 @@ def test_vectors_decide_where_there_are_any() -> None:
     assert extract_summary(among, vectors, max_sentences=1) == f"{EXTRACT_MARK} Eva sails boats."
 
 
-def test_what_is_near_to_a_taken_sentence_is_left_out() -> None:
+def test_sentence_similar_to_selected_one_is_skipped() -> None:
     among = [SentenceCandidate("Anna sings well."), SentenceCandidate("Anna's singing is good.")]
     vectors = np.array([[1.0, 0.01], [1.0, 0.0]])
 
     assert len(extract_summary(among, vectors).split(".")) == 2
 
 
-def test_nothing_to_say_is_the_empty_text() -> None:
+def test_extract_without_candidates_is_empty() -> None:
     assert extract_summary(()) == ""
     assert extract_summary((), np.zeros((0, 4))) == ""
-    assert extract_summary(find_candidates(SAID), max_words=2) == ""
+    assert extract_summary(find_candidates(CONVERSATION), max_words=2) == ""
 
 
-def test_vectors_of_length_nought_choose_the_first() -> None:
-    among = find_candidates(SAID)
+def test_zero_vectors_select_first_sentence() -> None:
+    among = find_candidates(CONVERSATION)
 
     assert (
         extract_summary(among, np.zeros((len(among), 4)), max_sentences=1)
@@ -85,10 +85,10 @@ def test_vectors_of_length_nought_choose_the_first() -> None:
 
 
 @given(lines, st.integers(0, 4), st.integers(0, 30))
-def test_it_holds_no_more_sentences_and_words_than_it_may(
-    said: list[tuple[str, str]], sentences: int, words: int
+def test_extract_respects_sentence_and_word_limits(
+    conversation: list[tuple[str, str]], sentences: int, words: int
 ) -> None:
-    among = find_candidates(said)
+    among = find_candidates(conversation)
     text = extract_summary(among, max_sentences=sentences, max_words=words)
 
     taken = [one for one in among if one.text in text]
@@ -98,11 +98,11 @@ def test_it_holds_no_more_sentences_and_words_than_it_may(
 
 
 @given(lines)
-def test_it_invents_nothing(said: list[tuple[str, str]]) -> None:
-    text = extract_summary(find_candidates(said))
+def test_extract_invents_nothing(conversation: list[tuple[str, str]]) -> None:
+    text = extract_summary(find_candidates(conversation))
     found = check_summary(
         text.removeprefix(EXTRACT_MARK),
-        [content for _, content in said],
+        [content for _, content in conversation],
         SummaryLimits(10_000),
         names=["user", "assistant"],
     )

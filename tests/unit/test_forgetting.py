@@ -1,4 +1,4 @@
-"""The forgetting law of `companion`, which `standard` ranks by too."""
+"""The forgetting curve of `companion`, which `standard` also uses for ranking."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ COMPANION = {
 }
 
 
-def strength(
+def get_strength(
     kind: str, importance: float, accesses: int, days: float, decay_factor: float = 0.95
 ) -> float:
     law = EbbinghausDecay(decay_factor, COMPANION)
@@ -32,7 +32,7 @@ def strength(
     return float(left[0])
 
 
-# Golden values, computed by hand from the formula.
+# Expected values, computed by hand from the formula.
 @check_each(
     ("kind", "importance", "accesses", "days", "decay_factor", "expected"),
     [
@@ -46,10 +46,10 @@ def strength(
         ("context", 1.0, 100, 0, 0.95, 1.0),
     ],
 )
-def test_golden_strengths(
+def test_strength_matches_hand_computed_values(
     kind: str, importance: float, accesses: int, days: float, decay_factor: float, expected: float
 ) -> None:
-    assert strength(kind, importance, accesses, days, decay_factor) == pytest.approx(
+    assert get_strength(kind, importance, accesses, days, decay_factor) == pytest.approx(
         expected, abs=1e-9
     )
 
@@ -60,10 +60,10 @@ DAYS = st.floats(0, 5_000)
 
 
 @given(KINDS, SHARES, st.integers(0, 10_000), DAYS)
-def test_strength_is_a_share_and_never_under_its_floor(
+def test_strength_is_between_floor_and_1(
     kind: str, importance: float, accesses: int, days: float
 ) -> None:
-    left = strength(kind, importance, accesses, days)
+    left = get_strength(kind, importance, accesses, days)
     floor = COMPANION[kind].floor if kind in COMPANION else 0.0
     assert floor <= left <= 1
 
@@ -72,7 +72,7 @@ def test_strength_is_a_share_and_never_under_its_floor(
 def test_strength_never_grows_with_time(
     kind: str, importance: float, accesses: int, days: float, more: float
 ) -> None:
-    assert strength(kind, importance, accesses, days + more) <= strength(
+    assert get_strength(kind, importance, accesses, days + more) <= get_strength(
         kind, importance, accesses, days
     )
 
@@ -81,11 +81,11 @@ def test_strength_never_grows_with_time(
 def test_strength_never_falls_with_use(
     kind: str, importance: float, accesses: int, days: float
 ) -> None:
-    assert strength(kind, importance, accesses + 1, days) >= strength(
+    assert get_strength(kind, importance, accesses + 1, days) >= get_strength(
         kind, importance, accesses, days
     )
 
 
-def test_freshness_is_one_now_and_falls_by_the_hour() -> None:
+def test_freshness_is_one_now_and_decays_by_hour() -> None:
     values = freshness(np.array([0.0, 24.0, 168.0, -5.0]))
     assert values == pytest.approx([1.0, 0.7866, 0.1864, 1.0], abs=1e-4)

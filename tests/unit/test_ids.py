@@ -19,18 +19,18 @@ INSTANTS = st.datetimes(
 
 
 @given(INSTANTS, st.binary(min_size=10, max_size=10))
-def test_an_id_is_a_uuid_of_version_7_that_holds_its_time(now: datetime, entropy: bytes) -> None:
+def test_id_is_uuid_version_7_with_its_time(now: datetime, entropy: bytes) -> None:
     made = uuid.UUID(uuid7(now, entropy))
     assert (made.version, made.variant) == (7, uuid.RFC_4122)
     assert made.int >> 80 == int(now.timestamp() * 1000)
 
 
 @given(INSTANTS, st.binary(min_size=10, max_size=10), st.binary(min_size=10, max_size=10))
-def test_a_later_id_sorts_after_an_earlier_one(now: datetime, first: bytes, second: bytes) -> None:
+def test_later_id_sorts_after_earlier_one(now: datetime, first: bytes, second: bytes) -> None:
     assert uuid7(now, first) < uuid7(now + timedelta(milliseconds=2), second)
 
 
-def test_all_74_random_bits_count() -> None:
+def test_all_74_random_bits_are_used() -> None:
     now = datetime(2026, 1, 1, tzinfo=UTC)
     made = {uuid7(now, (1 << bit).to_bytes(10, "big")) for bit in range(74)}
     made.add(uuid7(now, bytes(10)))
@@ -38,11 +38,11 @@ def test_all_74_random_bits_count() -> None:
 
 
 @check_each("text", ["", "x", "123", "' OR 1=1", None, 5])
-def test_what_is_no_id_is_refused(text: str) -> None:
+def test_invalid_id_is_rejected(text: str) -> None:
     with pytest.raises(InvalidInput, match="id"):
         parse_id(text)
 
 
-def test_an_id_is_read_in_any_usual_form() -> None:
+def test_id_is_parsed_from_any_usual_form() -> None:
     made = uuid7(datetime(2026, 1, 1, tzinfo=UTC), b"0123456789")
     assert parse_id(made.upper()) == parse_id(f"{{{made}}}") == made

@@ -1,4 +1,4 @@
-"""Importance and kind by cues: the companion profile's arithmetic."""
+"""Importance and kind by cues: the arithmetic of the companion profile."""
 
 from memolith.policies.classification import get_companion_kind, get_standard_kind, score_importance
 from memolith.text.cues import CueKind
@@ -31,7 +31,9 @@ CORRECTION, PREFERENCE = CueKind.CORRECTION, CueKind.PREFERENCE
         ([IDENTITY], 50, 0.75),
     ],
 )
-def test_importance_adds_up(cues: list[CueKind], words: int, expected: float) -> None:
+def test_importance_adds_up_cues_and_length(
+    cues: list[CueKind], words: int, expected: float
+) -> None:
     assert score_importance(cues, word_count=words) == expected
 
 
@@ -49,7 +51,7 @@ def test_importance_adds_up(cues: list[CueKind], words: int, expected: float) ->
         (list(CueKind), "fact", "correction"),
     ],
 )
-def test_the_first_kind_that_matches_is_taken(
+def test_first_matching_kind_is_selected(
     cues: list[CueKind], companion: str, standard: str
 ) -> None:
     assert get_companion_kind(cues) == companion

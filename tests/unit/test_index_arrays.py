@@ -1,4 +1,4 @@
-"""Arrays that grow while older views of them stand still; ids in columns."""
+"""Append-only arrays with stable older views, and IDs in columns."""
 
 from collections.abc import Callable
 from uuid import UUID
@@ -21,8 +21,8 @@ from memolith.errors import InvalidInput
 
 
 @given(st.lists(st.tuples(st.integers(0, 9), st.integers(1, 90)), min_size=1, max_size=12))
-def test_views_given_out_never_change(steps: list[tuple[int, int]]) -> None:
-    """Each step extends one of the arrays there are, not always the longest."""
+def test_appending_never_changes_existing_views(steps: list[tuple[int, int]]) -> None:
+    """Each step extends one of the existing arrays, not always the longest."""
     arrays: list[AppendOnlyArray[np.int64]] = [AppendOnlyArray.empty("i8")]
     expected: list[list[int]] = [[]]
     for step, (place, count) in enumerate(steps):
@@ -33,7 +33,7 @@ def test_views_given_out_never_change(steps: list[tuple[int, int]]) -> None:
         assert [array.view.tolist() for array in arrays] == expected
 
 
-def test_an_array_grows_along_its_second_axis() -> None:
+def test_array_grows_along_second_axis() -> None:
     first = (
         AppendOnlyArray[np.int64]
         .empty("i8", (2, 0), axis=1)
@@ -46,7 +46,7 @@ def test_an_array_grows_along_its_second_axis() -> None:
     assert third.view.tolist() == [[1, 2, 7], [3, 4, 8]]
 
 
-def test_replacing_values_leaves_the_old_array_alone() -> None:
+def test_replaced_rows_leave_old_array_unchanged() -> None:
     first = AppendOnlyArray[np.int64].empty("i8").append_rows(np.array([1, 2, 3]))
     second = first.with_rows_set(np.array([1]), np.array([9]))
     third = second.append_rows(np.array([4]))
@@ -55,7 +55,7 @@ def test_replacing_values_leaves_the_old_array_alone() -> None:
     assert first.append_rows(np.array([5])).view.tolist() == [1, 2, 3, 5]
 
 
-def test_completing_what_was_appended_last_leaves_older_views_alone() -> None:
+def test_rows_set_after_append_leave_older_views_unchanged() -> None:
     first = AppendOnlyArray[np.int64].empty("i8").append_rows(np.array([1, 2]))
     second = first.append_rows(np.array([0, 0]))
     second.set_rows(np.array([2, 3]), np.array([8, 9]))
@@ -64,7 +64,7 @@ def test_completing_what_was_appended_last_leaves_older_views_alone() -> None:
 
 
 @given(st.lists(st.uuids(), max_size=5))
-def test_ids_come_back_from_columns(ids: list[UUID]) -> None:
+def test_ids_survive_packing_into_columns(ids: list[UUID]) -> None:
     texts = [str(one) for one in ids]
     packed = np.frombuffer(b"".join(map(pack_id, texts)), dtype=np.uint8).reshape(-1, 16)
     assert unpack_ids(packed) == texts
@@ -72,16 +72,16 @@ def test_ids_come_back_from_columns(ids: list[UUID]) -> None:
 
 
 @given(st.text())
-def test_what_is_no_id_is_not_found(text: str) -> None:
+def test_invalid_id_is_packed_as_none(text: str) -> None:
     assert pack_id_or_none(text) is None
 
 
 @pytest.mark.parametrize("change", [str.upper, "{{{}}}".format, "{} ".format, "{}0".format])
-def test_an_id_in_another_form_is_refused(change: Callable[[str], str]) -> None:
+def test_id_in_another_form_is_rejected(change: Callable[[str], str]) -> None:
     with pytest.raises(InvalidInput):
         pack_id(change("0123abcd-0123-7abc-8def-0123456789ab"))
 
 
 @given(st.integers(-(10**16), 10**17))
-def test_times_come_back_to_the_microsecond(microseconds: int) -> None:
+def test_times_survive_conversion_to_microseconds(microseconds: int) -> None:
     assert micros(instant(microseconds)) == microseconds

@@ -1,4 +1,4 @@
-"""Two bits a component: what many vectors are compared by first."""
+"""Quantised codes of two bits for each component, for the first pass of vector search."""
 
 from types import SimpleNamespace
 from typing import Any
@@ -27,7 +27,7 @@ _centres = _rng.normal(size=(60, DIMENSION))[_rng.integers(0, 60, SIZE)]
 _axes = _rng.normal(size=(12, DIMENSION))
 
 
-def _sparse() -> NDArray[np.float64]:
+def _make_sparse() -> NDArray[np.float64]:
     return np.where(_rng.random((SIZE, DIMENSION)) < 0.08, _noise, 0.0)
 
 
@@ -37,17 +37,17 @@ KINDS = {
     "all much the same way": _noise + 4 * _axes[0],
     "all positive": np.abs(_noise),
     "of few dimensions": _rng.normal(size=(SIZE, 12)) @ _axes + 0.1 * _noise,
-    "mostly zero": _sparse(),
+    "mostly zero": _make_sparse(),
     "of three values": np.sign(_noise) * (_rng.random((SIZE, DIMENSION)) < 0.9),
 }
 
 
-def codes_for(values: NDArray[np.int8]) -> QuantisedCodes:
+def build_codes(values: NDArray[np.int8]) -> QuantisedCodes:
     norm = norms(values)
     return extend_codes(create_codes(values[:TRAINING_ROWS], norm[:TRAINING_ROWS]), values, norm)
 
 
-def index_of(values: NDArray[np.int8]) -> Any:
+def build_index(values: NDArray[np.int8]) -> Any:
     empty = empty_vectors(DIMENSION)
     columns = {
         "item": np.arange(len(values)),
@@ -59,7 +59,7 @@ def index_of(values: NDArray[np.int8]) -> Any:
     return SimpleNamespace(vectors=type(empty)(**extended), shared=SharedBuffers())
 
 
-def found_in(
+def search(
     index: Any,
     query: NDArray[np.int8],
     limit: int,
@@ -71,35 +71,35 @@ def found_in(
     )
 
 
-def estimated(values: NDArray[np.int8], query: NDArray[np.int8]) -> Any:
+def approximate(values: NDArray[np.int8], query: NDArray[np.int8]) -> Any:
     return approximate_scores(
-        codes_for(values), query, float(norms(query[None, :])[0]), len(values)
+        build_codes(values), query, float(norms(query[None, :])[0]), len(values)
     )
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_the_nearest_ten_are_found_among_many(kind: str) -> None:
+def test_nearest_ten_are_found_among_many(kind: str) -> None:
     values = quantise(KINDS[kind])
-    index, hits = index_of(values), 0
+    index, hits = build_index(values), 0
     for query in values[:30]:
         true = np.lexsort((np.arange(SIZE), -cosines(values, query)))[:10]
-        hits += len({*found_in(index, query, 10).tolist()} & {*true.tolist()})
+        hits += len({*search(index, query, 10).tolist()} & {*true.tolist()})
     assert hits >= 297
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_mask_chooses_before_the_nearest_are(kind: str) -> None:
+def test_mask_is_applied_before_selection(kind: str) -> None:
     values = quantise(KINDS[kind])
-    index, query = index_of(values), values[0]
+    index, query = build_index(values), values[0]
     mask = np.arange(SIZE) % 5 > 0
     true = np.flatnonzero(mask)[np.argsort(-cosines(values[mask], query), kind="stable")[:5]]
-    found = found_in(index, query, 5, mask)
+    found = search(index, query, 5, mask)
     assert mask[found].all()
     assert len({*found.tolist()} & {*true.tolist()}) >= 4
 
 
-def turned(values: NDArray[np.int8], cosine: float) -> NDArray[np.int8]:
-    """Return a vector for each, at about that cosine to it."""
+def rotate(values: NDArray[np.int8], cosine: float) -> NDArray[np.int8]:
+    """Return a vector for each input vector, at about this cosine to it."""
     aside = _rng.normal(size=values.shape)
     aside -= values * (np.vecdot(aside, values) / np.maximum(norms(values) ** 2, 1))[:, None]
     aside *= (norms(values) / np.linalg.norm(aside, axis=1))[:, None]
@@ -108,79 +108,83 @@ def turned(values: NDArray[np.int8], cosine: float) -> NDArray[np.int8]:
 
 @pytest.mark.parametrize("cosine", [0.91, 0.95, 1.0])
 @pytest.mark.parametrize("kind", KINDS)
-def test_all_that_is_very_near_is_found_and_nothing_else(kind: str, cosine: float) -> None:
+def test_search_above_high_threshold_is_exact(kind: str, cosine: float) -> None:
     values = quantise(KINDS[kind])
-    index, even = index_of(values), np.arange(SIZE) % 2 == 0
-    for place, query in enumerate(turned(values[:40], cosine)):
+    index, even = build_index(values), np.arange(SIZE) % 2 == 0
+    for place, query in enumerate(rotate(values[:40], cosine)):
         exact = cosines(values, query)
         order = np.lexsort((np.arange(SIZE), -exact))
         true = order[exact[order] >= 0.9]
         assert place in true
-        assert found_in(index, query, 8, at_least=0.9).tolist() == true[:8].tolist()
+        assert search(index, query, 8, at_least=0.9).tolist() == true[:8].tolist()
         allowed = true[even[true]]
-        assert found_in(index, query, 8, even, 0.9).tolist() == allowed[:8].tolist()
+        assert search(index, query, 8, even, 0.9).tolist() == allowed[:8].tolist()
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_what_is_near_to_a_query_of_another_kind_is_found(kind: str) -> None:
+def test_query_of_another_distribution_finds_nearest(kind: str) -> None:
     queries = quantise(KINDS[kind])
-    values = turned(queries, 0.93)
-    index = index_of(values)
+    values = rotate(queries, 0.93)
+    index = build_index(values)
     for query in queries[:40]:
         exact = cosines(values, query)
         order = np.lexsort((np.arange(SIZE), -exact))
         true = order[exact[order] >= 0.9]
-        assert found_in(index, query, 8, at_least=0.9).tolist() == true[:8].tolist()
+        assert search(index, query, 8, at_least=0.9).tolist() == true[:8].tolist()
 
 
-def test_what_is_very_near_is_found_by_comparing_few() -> None:
+def test_search_above_high_threshold_compares_few_vectors() -> None:
     values = quantise(KINDS["random"])
-    index = index_of(values)
+    index = build_index(values)
     compared = []
 
-    class Counting(QueryComparison):
+    class CountingComparison(QueryComparison):
         def cosines(self, rows: NDArray[np.int64] | None = None) -> NDArray[np.float64]:
             compared.append(SIZE if rows is None else len(rows))
             return super().cosines(rows)
 
-    for query in turned(values[:20], 0.95):
+    for query in rotate(values[:20], 0.95):
         assert (
-            len(find_nearest(index, Counting(index.vectors, query), NearestRequest(8, 0.9, None)))
+            len(
+                find_nearest(
+                    index, CountingComparison(index.vectors, query), NearestRequest(8, 0.9, None)
+                )
+            )
             == 1
         )
     assert max(compared) < SIZE // 50
 
 
 @pytest.mark.parametrize("at_least", [-1.5, -1.0, -0.5, 0.1])
-def test_where_near_enough_is_far_the_nearest_are_found(at_least: float) -> None:
+def test_search_above_low_threshold_equals_unfiltered_search(at_least: float) -> None:
     values = quantise(KINDS["random"])
-    index = index_of(values)
+    index = build_index(values)
     for query in values[:10]:
-        any_ = found_in(index, query, 10)
+        any_ = search(index, query, 10)
         enough = any_[cosines(values, query)[any_] >= at_least]
-        assert found_in(index, query, 10, at_least=at_least).tolist() == enough.tolist()
+        assert search(index, query, 10, at_least=at_least).tolist() == enough.tolist()
 
 
-def test_what_is_farther_than_that_is_not_found() -> None:
+def test_vectors_below_threshold_are_not_found() -> None:
     values = quantise(np.vstack([KINDS["random"][:SIZE], -KINDS["random"][:1]]))
-    index = index_of(values)
-    assert SIZE in found_in(index, values[0], SIZE + 1)
-    assert SIZE not in found_in(index, values[0], SIZE + 1, at_least=-0.9)
+    index = build_index(values)
+    assert SIZE in search(index, values[0], SIZE + 1)
+    assert SIZE not in search(index, values[0], SIZE + 1, at_least=-0.9)
 
 
-def test_to_a_query_of_zeros_the_first_are_the_nearest() -> None:
+def test_zero_query_finds_first_rows() -> None:
     query = np.zeros(DIMENSION, dtype=np.int8)
-    index, even = index_of(quantise(KINDS["random"])), np.arange(SIZE) % 2 == 0
-    assert found_in(index, query, 5).tolist() == [0, 1, 2, 3, 4]
-    assert found_in(index, query, 5, even).tolist() == [0, 2, 4, 6, 8]
-    assert found_in(index, query, 5, at_least=0.0).tolist() == [0, 1, 2, 3, 4]
-    assert found_in(index, query, 5, at_least=0.1).tolist() == []
+    index, even = build_index(quantise(KINDS["random"])), np.arange(SIZE) % 2 == 0
+    assert search(index, query, 5).tolist() == [0, 1, 2, 3, 4]
+    assert search(index, query, 5, even).tolist() == [0, 2, 4, 6, 8]
+    assert search(index, query, 5, at_least=0.0).tolist() == [0, 1, 2, 3, 4]
+    assert search(index, query, 5, at_least=0.1).tolist() == []
 
 
-def test_estimates_grow_with_the_cosine() -> None:
+def test_approximate_scores_correlate_with_cosine() -> None:
     values = quantise(KINDS["random"])
     query = values[7]
-    estimate, own = estimated(values, query)
+    estimate, own = approximate(values, query)
     assert estimate.dtype == np.float32
     assert np.corrcoef(estimate, cosines(values, query))[0, 1] > 0.85
     assert estimate.argmax() == 7
@@ -189,9 +193,9 @@ def test_estimates_grow_with_the_cosine() -> None:
 
 @settings(max_examples=20)
 @given(st.lists(st.integers(1, SIZE), max_size=4))
-def test_codes_are_the_same_however_they_were_gathered(cuts: list[int]) -> None:
+def test_codes_are_independent_of_batches(cuts: list[int]) -> None:
     values = quantise(KINDS["all much the same way"])
-    norm, whole = norms(values), codes_for(values)
+    norm, whole = norms(values), build_codes(values)
     pieces = create_codes(values[:TRAINING_ROWS], norm[:TRAINING_ROWS])
     for cut in [*sorted(cuts), SIZE]:
         pieces = extend_codes(pieces, values[:cut], norm[:cut])
@@ -199,12 +203,12 @@ def test_codes_are_the_same_however_they_were_gathered(cuts: list[int]) -> None:
         assert np.array_equal(getattr(pieces, name).view, getattr(whole, name).view)
 
 
-def test_vectors_that_are_mostly_zero_have_no_telling_codes() -> None:
-    telling = {kind: codes_for(quantise(rows)).is_discriminative for kind, rows in KINDS.items()}
-    assert [kind for kind, told in telling.items() if not told] == ["mostly zero"]
+def test_mostly_zero_vectors_have_no_discriminative_codes() -> None:
+    telling = {kind: build_codes(quantise(rows)).is_discriminative for kind, rows in KINDS.items()}
+    assert [kind for kind, is_telling in telling.items() if not is_telling] == ["mostly zero"]
 
 
-def test_a_vector_of_zeros_is_encoded_too() -> None:
+def test_zero_vector_is_encoded() -> None:
     values = quantise(np.vstack([KINDS["random"], np.zeros((1, DIMENSION))]))
-    estimate, _ = estimated(values, values[0])
+    estimate, _ = approximate(values, values[0])
     assert np.isfinite(estimate).all()

@@ -1,4 +1,4 @@
-"""The local embedder with the model that memolith-minilm carries."""
+"""The local embedder with the bundled model of memolith-minilm."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def _embed(*texts: str) -> np.ndarray:
     return _EMBEDDER.embed(texts, role="document")
 
 
-# What the published float32 model gives, computed from its weights in numpy.
+# Reference values: the published float32 model, computed from its weights in numpy.
 @check_each(
     ("one", "other", "similarity"),
     [
@@ -50,14 +50,12 @@ def _embed(*texts: str) -> np.ndarray:
         ("The cat sat on the mat", "Quarterly revenue grew by four percent", -0.040),
     ],
 )
-def test_similarities_are_those_of_the_published_model(
-    one: str, other: str, similarity: float
-) -> None:
+def test_similarities_match_published_model(one: str, other: str, similarity: float) -> None:
     first, second = _embed(one, other)
     assert first @ second == pytest.approx(similarity, abs=0.005)
 
 
-def test_it_says_which_model_it_is() -> None:
+def test_embedder_reports_its_model() -> None:
     assert (_EMBEDDER.name, _EMBEDDER.dimension) == ("all-MiniLM-L6-v2", 384)
     assert _EMBEDDER.max_tokens == 256
 
@@ -72,7 +70,7 @@ def test_no_texts_give_no_vectors() -> None:
     assert vectors.dtype == np.float32
 
 
-def test_a_vector_is_the_same_alone_and_among_others() -> None:
+def test_vector_is_independent_of_batch() -> None:
     together = _embed(*_SENTENCES)
     for text, vector in zip(_SENTENCES, together, strict=True):
         np.testing.assert_array_equal(_embed(text)[0], vector)
@@ -80,12 +78,12 @@ def test_a_vector_is_the_same_alone_and_among_others() -> None:
 
 @settings(max_examples=10)
 @given(st.permutations(_SENTENCES))
-def test_vectors_come_in_the_order_of_the_texts(texts: list[str]) -> None:
+def test_vectors_are_in_order_of_texts(texts: list[str]) -> None:
     by_text = dict(zip(_SENTENCES, _embed(*_SENTENCES), strict=True))
     np.testing.assert_array_equal(_embed(*texts), [by_text[text] for text in texts])
 
 
-def test_the_number_of_threads_changes_nothing() -> None:
+def test_number_of_threads_changes_nothing() -> None:
     one = LocalEmbedder(threads=1).embed(_SENTENCES, role="document")
     three = LocalEmbedder(threads=3).embed(_SENTENCES, role="document")
     np.testing.assert_array_equal(one, three)
@@ -96,7 +94,7 @@ def test_queries_and_documents_are_embedded_alike() -> None:
     np.testing.assert_array_equal(query, _embed(*_SENTENCES))
 
 
-def test_eight_threads_that_start_together_get_the_same_vectors() -> None:
+def test_eight_concurrent_threads_get_same_vectors() -> None:
     fresh = LocalEmbedder()
     together = threading.Barrier(8)
 
@@ -110,20 +108,20 @@ def test_eight_threads_that_start_together_get_the_same_vectors() -> None:
             np.testing.assert_array_equal(vectors, _embed(text, *_SENTENCES))
 
 
-def test_what_lies_beyond_the_window_is_cut_off() -> None:
-    # 254 word pieces and the two special tokens fill it.
+def test_text_beyond_window_is_ignored() -> None:
+    # The window holds 254 word pieces and two special tokens.
     full = "a " * 254
     np.testing.assert_array_equal(_embed(full + "zebra")[0], _embed(full)[0])
     assert not np.array_equal(_embed("a " * 253 + "zebra")[0], _embed(full)[0])
 
 
-def test_a_megabyte_is_embedded_by_its_beginning() -> None:
+def test_megabyte_text_is_embedded_by_its_beginning() -> None:
     beginning = "The harbour of Bergen is old. " * 60
     np.testing.assert_array_equal(_embed(beginning * 560)[0], _embed(beginning)[0])
 
 
 @check_each("text", ["", " \n\t", "\0", "\x7f\x1b", "\u200b"])
-def test_a_text_without_a_word_piece_has_a_vector_of_length_0(text: str) -> None:
+def test_text_without_word_pieces_has_zero_vector(text: str) -> None:
     assert not _embed(text).any()
 
 
@@ -141,13 +139,13 @@ def test_a_text_without_a_word_piece_has_a_vector_of_length_0(text: str) -> None
         "\n" * 100_000 + "y",
     ],
 )
-def test_odd_texts_have_a_vector_of_length_1(text: str) -> None:
+def test_unusual_text_has_vector_of_length_1(text: str) -> None:
     assert np.linalg.norm(_embed(text)) == pytest.approx(1, abs=1e-6)
 
 
 @settings(max_examples=50)
 @given(st.text(st.characters(codec=None), max_size=80))
-def test_any_text_has_a_finite_vector_and_a_count(text: str) -> None:
+def test_any_text_has_finite_vector_and_count(text: str) -> None:
     length = float(np.linalg.norm(_embed(text)))
     (count,) = WordPieceCounter().count([text])
     assert length == pytest.approx(1 if count else 0, abs=1e-6)
@@ -158,17 +156,17 @@ def test_word_pieces_are_counted_without_special_tokens() -> None:
     assert WordPieceCounter().count(texts) == [0, 5, 1, 2]
 
 
-def test_counts_go_beyond_the_window() -> None:
+def test_count_is_not_limited_by_window() -> None:
     assert WordPieceCounter().count(["word " * 1000]) == [1000]
 
 
-def test_embedding_leaves_counts_as_they_were() -> None:
+def test_embedding_does_not_change_counts() -> None:
     long = "word " * 1000
     _embed(long)
     assert WordPieceCounter().count([long]) == [1000]
 
 
-def test_nothing_heavy_is_loaded_before_the_first_text() -> None:
+def test_model_is_not_loaded_before_first_text() -> None:
     program = (
         "import json, sys\n"
         "from memolith.adapters.models.local import LocalEmbedder\n"
@@ -185,13 +183,13 @@ def test_nothing_heavy_is_loaded_before_the_first_text() -> None:
     assert json.loads(done.stdout) == []
 
 
-def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "memolith_minilm", None)
     with pytest.raises(InvalidConfiguration, match="install the package memolith-minilm"):
         LocalEmbedder()
 
 
-def test_a_copy_of_the_model_is_another_model_with_the_same_vectors(tmp_path: Path) -> None:
+def test_copied_model_has_own_name_and_same_vectors(tmp_path: Path) -> None:
     folder = tmp_path / "copied"
     shutil.copytree(memolith_minilm.MODEL_DIR, folder)
     copy = LocalEmbedder(folder)

@@ -1,4 +1,4 @@
-"""The local embedder with a model of the user's own: tiny ones, written byte by byte."""
+"""The local embedder with custom models: tiny ones, written byte by byte."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from memolith.errors import InvalidConfiguration, ServiceFailed
 _WORDS = {"[UNK]": 0, "[START]": 1, "north": 2, "east": 3, "find": 4, "void": 5}
 
 _VECTORS = [(0, 0), (0, 0), (0, 1), (1, 0), (-1, 1), (float("nan"), 0)]
-"""A vector a word."""
+"""One vector for each word."""
 
 
 def _field(number: int, content: int | bytes | str) -> bytes:
-    """Return a field of a protobuf message, by which ONNX files are written."""
+    """Return a field of a protobuf message, the format of ONNX files."""
     if isinstance(content, int):
         return _varint(number << 3) + _varint(content)
     data = content.encode() if isinstance(content, str) else content
@@ -46,7 +46,7 @@ def _node(operator: str, inputs: Sequence[str], output: str) -> bytes:
 
 
 def _onnx(inputs: Sequence[str], nodes: bytes, outputs: Mapping[str, int]) -> bytes:
-    """Return a model that has a table of the words' vectors, and these nodes."""
+    """Return a model with a table of the words' vectors and these nodes."""
     table = b"".join(struct.pack("<2f", *vector) for vector in _VECTORS)
     tensor = _field(1, len(_VECTORS)) + _field(1, 2) + _field(2, 1) + _field(8, "table")
     graph = nodes + _field(2, "tiny") + _field(5, tensor + _field(9, table))
@@ -60,7 +60,7 @@ def _token_vectors(*inputs: str) -> bytes:
     return _onnx(inputs or ("input_ids", "attention_mask"), nodes, {"found": 3})
 
 
-def _tokenizer(path: Path) -> None:
+def _write_tokenizer(path: Path) -> None:
     words = Tokenizer(WordLevel(_WORDS, unk_token=next(iter(_WORDS))))
     words.pre_tokenizer = Whitespace()
     words.post_processor = TemplateProcessing(single="[START] $A", special_tokens=[("[START]", 1)])
@@ -72,11 +72,11 @@ def _tokenizer(path: Path) -> None:
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     (tmp_path / "model.onnx").write_bytes(_token_vectors())
-    _tokenizer(tmp_path / "tokenizer.json")
+    _write_tokenizer(tmp_path / "tokenizer.json")
     return tmp_path
 
 
-def _describe(folder: Path, **fields: object) -> None:
+def _write_description(folder: Path, **fields: object) -> None:
     (folder / "memolith-model.json").write_text(json.dumps(fields))
 
 
@@ -85,22 +85,22 @@ def _embed(folder: Path, text: str) -> list[float]:
     return [float(number) for number in vector]
 
 
-def test_token_vectors_are_averaged_and_brought_to_length_1(folder: Path) -> None:
+def test_token_vectors_are_averaged_and_normalised(folder: Path) -> None:
     assert _embed(folder, "north east east") == pytest.approx([0.8944, 0.4472], abs=1e-4)
 
 
-def test_the_dimension_is_the_models(folder: Path) -> None:
+def test_dimension_is_read_from_model(folder: Path) -> None:
     assert LocalEmbedder(folder).dimension == 2
 
 
-def test_the_name_is_the_folders_unless_it_is_given(folder: Path) -> None:
+def test_name_defaults_to_folder_name(folder: Path) -> None:
     assert LocalEmbedder(folder).name == folder.name
-    _describe(folder, name="compass")
+    _write_description(folder, name="compass")
     assert LocalEmbedder(folder).name == "compass"
 
 
-def test_queries_and_documents_have_their_prefixes(folder: Path) -> None:
-    _describe(folder, query_prefix="find ", document_prefix="east ")
+def test_queries_and_documents_get_their_prefixes(folder: Path) -> None:
+    _write_description(folder, query_prefix="find ", document_prefix="east ")
     embedder = LocalEmbedder(folder)
     query = embedder.embed(["north"], role="query")[0]
     document = embedder.embed(["north"], role="document")[0]
@@ -108,29 +108,29 @@ def test_queries_and_documents_have_their_prefixes(folder: Path) -> None:
     assert document.tolist() == pytest.approx([0.7071, 0.7071], abs=1e-4)
 
 
-def test_an_empty_text_has_length_0_whatever_the_prefix(folder: Path) -> None:
-    _describe(folder, document_prefix="east ")
+def test_empty_text_has_zero_vector_despite_prefix(folder: Path) -> None:
+    _write_description(folder, document_prefix="east ")
     assert _embed(folder, " ") == [0, 0]
 
 
-def test_the_window_is_cut_to_as_described(folder: Path) -> None:
-    _describe(folder, max_tokens=3)
+def test_text_is_truncated_to_described_window(folder: Path) -> None:
+    _write_description(folder, max_tokens=3)
     assert _embed(folder, "north north east east east") == pytest.approx([0, 1])
 
 
-def test_the_first_token_can_stand_for_the_text(folder: Path) -> None:
-    _describe(folder, pooling="cls")
+def test_first_token_can_represent_text(folder: Path) -> None:
+    _write_description(folder, pooling="cls")
     with pytest.raises(ServiceFailed, match="length 0"):
         _embed(folder, "north")
 
 
-def test_token_types_are_given_to_models_that_ask(folder: Path) -> None:
+def test_token_types_are_passed_to_models_with_that_input(folder: Path) -> None:
     inputs = "input_ids", "attention_mask", "token_type_ids"
     (folder / "model.onnx").write_bytes(_token_vectors(*inputs))
     assert _embed(folder, "east") == pytest.approx([1, 0])
 
 
-def test_a_vector_a_text_is_preferred_to_a_vector_a_token(folder: Path) -> None:
+def test_sentence_embedding_is_preferred_to_token_vectors(folder: Path) -> None:
     nodes = _node("Gather", ["table", "input_ids"], "found")
     nodes += _node("Neg", ["found"], "negated")
     nodes += _node("ReduceSum", ["negated", "axis"], "sentence_embedding")
@@ -140,44 +140,44 @@ def test_a_vector_a_text_is_preferred_to_a_vector_a_token(folder: Path) -> None:
     assert _embed(folder, "east east") == pytest.approx([-1, 0])
 
 
-def test_a_vector_that_is_no_number_is_refused(folder: Path) -> None:
+def test_nan_vector_is_rejected(folder: Path) -> None:
     with pytest.raises(ServiceFailed, match="length nan"):
         _embed(folder, "void")
 
 
-def test_a_model_of_another_dimension_than_described_is_refused(folder: Path) -> None:
-    _describe(folder, dimension=3)
+def test_model_with_other_dimension_than_described_is_rejected(folder: Path) -> None:
+    _write_description(folder, dimension=3)
     with pytest.raises(
         InvalidConfiguration, match=r"2 dimensions, but memolith-model\.json says 3"
     ):
         _embed(folder, "north")
 
 
-def test_a_model_with_inputs_that_texts_do_not_give_is_refused(folder: Path) -> None:
+def test_model_with_unknown_inputs_is_rejected(folder: Path) -> None:
     (folder / "model.onnx").write_bytes(_token_vectors("input_ids", "pixels"))
     with pytest.raises(InvalidConfiguration, match="pixels"):
         _embed(folder, "north")
 
 
-def test_counts_are_of_the_folders_tokenizer(folder: Path) -> None:
+def test_counts_use_tokenizer_of_folder(folder: Path) -> None:
     assert WordPieceCounter(folder).count(["north east east south", ""]) == [4, 0]
 
 
 @pytest.mark.parametrize("missing", ["model.onnx", "tokenizer.json"])
-def test_a_missing_file_is_named(folder: Path, missing: str) -> None:
+def test_missing_file_is_named(folder: Path, missing: str) -> None:
     (folder / missing).unlink()
     with pytest.raises(InvalidConfiguration, match=missing):
         LocalEmbedder(folder)
 
 
-def test_a_missing_folder_is_named(tmp_path: Path) -> None:
+def test_missing_folder_is_named(tmp_path: Path) -> None:
     with pytest.raises(InvalidConfiguration, match="nowhere"):
         WordPieceCounter(tmp_path / "nowhere")
 
 
 @pytest.mark.parametrize("damaged", ["model.onnx", "tokenizer.json"])
 @pytest.mark.parametrize("content", [b"", b"\xff\x00 nonsense", b"{}"])
-def test_a_damaged_file_is_named(folder: Path, damaged: str, content: bytes) -> None:
+def test_damaged_file_is_named(folder: Path, damaged: str, content: bytes) -> None:
     (folder / damaged).write_bytes(content)
     with pytest.raises(InvalidConfiguration, match=damaged):
         _embed(folder, "north")
@@ -186,7 +186,7 @@ def test_a_damaged_file_is_named(folder: Path, damaged: str, content: bytes) -> 
 @pytest.mark.parametrize(
     "content", [b"", b"[]", b'{"dimensions": 3}', b'{"max_tokens": "many"}', b'{"pooling": "max"}']
 )
-def test_a_description_that_is_none_is_refused(folder: Path, content: bytes) -> None:
+def test_invalid_description_is_rejected(folder: Path, content: bytes) -> None:
     (folder / "memolith-model.json").write_bytes(content)
     with pytest.raises(InvalidConfiguration, match=r"memolith-model\.json"):
         LocalEmbedder(folder)

@@ -1,4 +1,4 @@
-"""Cutting much into portions."""
+"""Splitting of large amounts into portions."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from memolith.policies.consolidation import (
 
 
 @given(st.integers(0, 5_000), st.integers(1, 60))
-def test_portions_leave_less_than_one_and_take_all(count: int, size: int) -> None:
+def test_portions_cover_everything_and_remainder_is_small(count: int, size: int) -> None:
     left, taken = count, []
     while left:
         taken.append(get_portion_size(left, size))
@@ -25,7 +25,7 @@ def test_portions_leave_less_than_one_and_take_all(count: int, size: int) -> Non
 
 
 @given(st.integers(0, 3_000), st.integers(1, 40), st.integers(0, 10))
-def test_a_cascade_leaves_as_many_however_large_its_portions_are(
+def test_cascade_remainder_is_independent_of_batch_size(
     gathered: int, threshold: int, keep: int
 ) -> None:
     cascade = Cascade(threshold, min(keep, threshold - 1))
@@ -37,7 +37,7 @@ def test_a_cascade_leaves_as_many_however_large_its_portions_are(
 
 
 @given(st.lists(st.integers(0, 50), max_size=80), st.integers(1, 60), st.integers(1, 9))
-def test_parts_hold_all_in_order_and_are_neither_too_many_nor_too_large(
+def test_parts_cover_everything_in_order_within_limits(
     lengths: list[int], room: int, most: int
 ) -> None:
     found = split_into_parts(lengths, room, most)
@@ -50,12 +50,12 @@ def test_parts_hold_all_in_order_and_are_neither_too_many_nor_too_large(
         assert held <= max(room, -(-2 * sum(lengths) // most)) or end == start + 1
 
 
-def test_a_conversation_of_five_messages_gets_no_summary_and_a_long_one_several() -> None:
+def test_short_conversation_gets_no_summary_and_long_one_several() -> None:
     rule = ConversationSummaryPolicy(min_messages=6, max_messages=60)
     assert [rule.batch_size(count) for count in (5, 6, 119, 120)] == [0, 6, 119, 60]
 
 
-def test_over_the_threshold_the_oldest_sessions_are_chosen() -> None:
+def test_oldest_sessions_are_selected_above_threshold() -> None:
     rule = SessionCompressionPolicy(threshold=2, session_count=1)
     assert rule.select_sessions({"a": 3, "b": 1}) == ()
     assert rule.select_sessions({"a": 3, "b": 1, "c": 2}) == ["b"]

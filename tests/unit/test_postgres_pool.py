@@ -1,4 +1,4 @@
-"""Connections are lent again, where they still can be, and so many at most."""
+"""Connections are reused when possible, up to a maximum number."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def pool(postgres_url: str) -> Pool:
     return Pool(partial(PsycopgConnection.connect, postgres_url, autocommit=True), 2)
 
 
-def test_who_gives_a_connection_back_is_lent_it_again(pool: Pool) -> None:
+def test_released_connection_is_reused(pool: Pool) -> None:
     first = pool.acquire(1)
     pool.release(first)
     assert pool.acquire(1) is first
@@ -28,7 +28,7 @@ def test_who_gives_a_connection_back_is_lent_it_again(pool: Pool) -> None:
     pool.close()
 
 
-def test_who_waits_in_vain_takes_no_place(pool: Pool) -> None:
+def test_timed_out_waiter_occupies_no_slot(pool: Pool) -> None:
     lent = [pool.acquire(1), pool.acquire(1)]
     for _ in range(3):
         with pytest.raises(PoolExhausted):
@@ -41,7 +41,7 @@ def test_who_waits_in_vain_takes_no_place(pool: Pool) -> None:
     pool.close()
 
 
-def test_who_can_not_connect_takes_no_place() -> None:
+def test_failed_connection_attempt_occupies_no_slot() -> None:
     tried = 0
 
     def refuse() -> PsycopgConnection:
@@ -56,7 +56,7 @@ def test_who_can_not_connect_takes_no_place() -> None:
     assert tried > 3
 
 
-def test_what_is_within_a_transaction_or_lost_is_not_lent_again(pool: Pool) -> None:
+def test_connection_in_transaction_or_closed_is_not_reused(pool: Pool) -> None:
     begun, lost = pool.acquire(1), pool.acquire(1)
     begun.execute("BEGIN")
     lost.close()
@@ -69,7 +69,7 @@ def test_what_is_within_a_transaction_or_lost_is_not_lent_again(pool: Pool) -> N
     pool.close()
 
 
-def test_what_is_lent_when_the_pool_is_closed_is_closed_when_it_is_given_back(pool: Pool) -> None:
+def test_connection_released_after_pool_close_is_closed(pool: Pool) -> None:
     idle, lent = pool.acquire(1), pool.acquire(1)
     pool.release(idle)
     pool.close()
@@ -79,7 +79,7 @@ def test_what_is_lent_when_the_pool_is_closed_is_closed_when_it_is_given_back(po
     assert lent.closed
 
 
-def test_silence_of_the_server_is_waited_for_only_so_long(pool: Pool) -> None:
+def test_unresponsive_server_times_out(pool: Pool) -> None:
     raw = pool.acquire(1)
     raw.response_timeout_s = 0.2
     with pytest.raises(psycopg.OperationalError, match=r"no answer for 0\.2 s"):
@@ -89,7 +89,7 @@ def test_silence_of_the_server_is_waited_for_only_so_long(pool: Pool) -> None:
     pool.close()
 
 
-def test_an_answer_in_pieces_is_not_silence(pool: Pool) -> None:
+def test_answer_in_several_packets_does_not_time_out(pool: Pool) -> None:
     raw = pool.acquire(1)
     raw.response_timeout_s = 1.0
     assert len(raw.execute("SELECT repeat('x', 10000) FROM generate_series(1, 2000)").fetchall())
@@ -97,7 +97,7 @@ def test_an_answer_in_pieces_is_not_silence(pool: Pool) -> None:
     pool.close()
 
 
-def test_who_can_not_wait_is_lent_one_beyond_the_number(pool: Pool) -> None:
+def test_overflow_connection_exceeds_pool_size(pool: Pool) -> None:
     lent = [pool.acquire(1), pool.acquire(1), pool.acquire(0, allow_overflow=True)]
     assert [raw.is_overflow for raw in lent] == [False, False, True]
     with pytest.raises(PoolExhausted):

@@ -1,4 +1,4 @@
-"""Policies of trying again: bounds, and when a service is left alone."""
+"""Retry and circuit breaker policies: their bounds, and when a service is paused."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ tries = st.integers(1, 10_000)
 
 
 @given(retryings, tries, st.floats(0, 2000), st.none() | st.floats(0, 500), chances)
-def test_a_pause_is_within_its_bounds(
+def test_pause_is_within_bounds(
     retrying: RetryPolicy, tried: int, elapsed_s: float, asked_s: float | None, chance: float
 ) -> None:
     pause_s = retrying.get_pause_s(tried, elapsed_s, asked_s, chance)
@@ -34,14 +34,14 @@ def test_a_pause_is_within_its_bounds(
 
 
 @given(retryings, tries, chances)
-def test_the_bound_of_a_pause_grows(retrying: RetryPolicy, tried: int, chance: float) -> None:
+def test_pause_bound_grows_with_attempts(retrying: RetryPolicy, tried: int, chance: float) -> None:
     now = retrying.get_pause_s(tried, 0, None, chance)
     later = retrying.get_pause_s(tried + 1, 0, None, chance)
     if now is not None and later is not None:
         assert later >= now
 
 
-def test_pauses_double_up_to_the_longest() -> None:
+def test_pauses_double_up_to_maximum() -> None:
     retrying = RetryPolicy(max_retries=9, first_pause_s=1, max_pause_s=5, max_total_s=99)
     assert [retrying.get_pause_s(number, 0, None, 1.0) for number in (1, 2, 3, 4, 5)] == [
         1,
@@ -52,7 +52,7 @@ def test_pauses_double_up_to_the_longest() -> None:
     ]
 
 
-def test_nothing_is_waited_for_that_asks_too_much() -> None:
+def test_too_long_requested_wait_is_refused() -> None:
     retrying = RetryPolicy(max_requested_wait_s=20)
     assert retrying.get_pause_s(1, 0, 20, 0.0) == 20
     assert retrying.get_pause_s(1, 0, 21, 0.0) is None
@@ -62,9 +62,7 @@ breakings = st.builds(BreakerPolicy, failures=st.integers(1, 10), pause_s=st.flo
 
 
 @given(breakings, st.floats(0, 1e6))
-def test_so_many_failures_in_a_row_are_a_reason_to_leave_it_alone(
-    breaking: BreakerPolicy, now_s: float
-) -> None:
+def test_circuit_opens_after_maximum_failures_in_row(breaking: BreakerPolicy, now_s: float) -> None:
     circuit = CircuitState()
     for _ in range(breaking.failures - 1):
         circuit = circuit.record_failure(breaking, now_s)
@@ -75,20 +73,20 @@ def test_so_many_failures_in_a_row_are_a_reason_to_leave_it_alone(
 
 
 @given(breakings)
-def test_after_the_pause_one_call_goes_through(breaking: BreakerPolicy) -> None:
+def test_open_circuit_allows_one_trial_after_pause(breaking: BreakerPolicy) -> None:
     broken = CircuitState()
     for _ in range(breaking.failures):
         broken = broken.record_failure(breaking, 0)
     later_s = breaking.pause_s
     assert not broken.get_wait_s(later_s)
     trial = broken.begin_call(breaking, later_s)
-    assert trial.get_wait_s(later_s) > 0  # for all others
+    assert trial.get_wait_s(later_s) > 0  # for all other callers
     assert trial.record_failure(breaking, later_s).get_wait_s(later_s) > 0
     assert trial.record_success() == CircuitState()
     assert not trial.release_trial(later_s).get_wait_s(later_s)
 
 
-def test_an_answer_makes_the_count_begin_anew() -> None:
+def test_success_resets_failure_count() -> None:
     breaking = BreakerPolicy(failures=2)
     circuit = (
         CircuitState().record_failure(breaking, 0).record_success().record_failure(breaking, 0)
@@ -98,12 +96,12 @@ def test_an_answer_makes_the_count_begin_anew() -> None:
 
 
 @given(st.text())
-def test_any_header_is_read_or_left(text: str) -> None:
+def test_any_retry_after_header_is_parsed_or_ignored(text: str) -> None:
     seconds = parse_retry_after(text, text)
     assert seconds is None or seconds >= 0
 
 
-def test_a_wait_is_asked_for_in_seconds_or_by_a_date() -> None:
+def test_retry_after_is_parsed_as_seconds_or_date() -> None:
     date = "Wed, 21 Oct 2026 07:28:00 GMT"
     assert parse_retry_after("7") == 7
     assert parse_retry_after("1.5") == 1.5

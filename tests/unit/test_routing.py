@@ -1,4 +1,4 @@
-"""Routing by example: a labelled set, English and German."""
+"""Routing by example: a labelled set in English and German."""
 
 from memolith.domain.memories import Origin
 from memolith.policies.salience import (
@@ -163,17 +163,17 @@ LABELLED = [(k, text) for label in (ENGLISH, GERMAN) for k, ts in label.items() 
 
 
 @check_each(("kind", "text"), LABELLED)
-def test_a_sentence_of_the_user_goes_where_it_belongs(kind: str, text: str) -> None:
+def test_users_sentence_is_routed_to_its_kind(kind: str, text: str) -> None:
     assert route(text, origin=Origin.USER) == kind
 
 
 @check_each("origin", [origin for origin in Origin if origin is not Origin.USER])
 @check_each("text", [*ENGLISH[PROCEDURAL], *GERMAN[PROCEDURAL]])
-def test_nobody_else_has_preferences(origin: Origin, text: str) -> None:
+def test_only_user_can_have_preferences(origin: Origin, text: str) -> None:
     assert route(text, origin=origin) == SEMANTIC
 
 
-def test_a_kind_is_kept_but_for_preferences_of_others() -> None:
+def test_kind_is_restricted_only_for_preferences_of_others() -> None:
     assert [restrict_kind(kind, Origin.USER) for kind in KINDS] == list(KINDS)
     assert [restrict_kind(kind, Origin.DOCUMENT) for kind in KINDS] == [
         SEMANTIC, SEMANTIC, EPISODIC, WORKING,
@@ -183,28 +183,28 @@ def test_a_kind_is_kept_but_for_preferences_of_others() -> None:
 @check_each(
     "text", ["", "```\nI always use tabs\n```", "`I prefer tea`", "...", "Do you know what I like?"]
 )
-def test_what_says_nothing_is_an_episode(text: str) -> None:
+def test_text_without_statement_is_episodic(text: str) -> None:
     assert route(text, origin=Origin.USER) == EPISODIC
 
 
-def test_a_text_is_about_what_half_of_it_is_about() -> None:
+def test_text_gets_kind_of_its_majority() -> None:
     fact, now, event = "Oslo is a city. ", "We are currently on step 3. ", "She laughed at him. "
     assert route(fact + now, origin=Origin.DOCUMENT) == WORKING
     assert route(fact * 2 + now, origin=Origin.DOCUMENT) == SEMANTIC
     assert route(fact + event * 2, origin=Origin.DOCUMENT) == EPISODIC
 
 
-def test_one_preference_is_enough() -> None:
+def test_one_preference_makes_text_procedural() -> None:
     text = "Oslo is a city. She laughed at him. It rained. I prefer tea."
     assert route(text, origin=Origin.USER) == PROCEDURAL
 
 
-def test_the_labelled_set_is_large_enough() -> None:
+def test_labelled_set_is_large_enough() -> None:
     assert sum(map(len, ENGLISH.values())) >= 60
     assert sum(map(len, GERMAN.values())) >= 30
 
 
-def test_a_text_told_by_itself_is_judged_as_new() -> None:
+def test_single_text_is_classified_as_new() -> None:
     judging = RoutingClassifier()
     assert judging.classify("I prefer tea.", Origin.USER) == (PROCEDURAL, 0.76)
     assert judging.classify("It rained.", Origin.USER)[1] == 0.6

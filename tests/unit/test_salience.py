@@ -1,4 +1,4 @@
-"""Salience and importance of chunks, by golden values and by example."""
+"""Salience and importance of chunks, by reference values and by example."""
 
 from collections.abc import Callable
 from typing import Any
@@ -23,7 +23,7 @@ from support.rows import check_each
 
 SCORING = SalienceScoring(ChunksSettings().min_stored_importance)
 
-# A few of the golden values, for where they are not at hand: novelty, the four signals in order,
+# A few of the reference values, for runs without the file: novelty, the four signals in order,
 # salience, importance.
 OWN_CASES = [
     (0.8535, (True, False, True, False), 0.7, 0.7921),
@@ -38,7 +38,7 @@ OWN_CASES = [
 
 
 @check_each(("distance", "held", "expected_salience", "expected"), OWN_CASES)
-def test_importance_is_six_tenths_novelty_and_four_salience(
+def test_importance_combines_novelty_and_salience(
     distance: float, held: tuple[bool, bool, bool, bool], expected_salience: float, expected: float
 ) -> None:
     found = compute_salience(SalienceSignals(*held))
@@ -47,7 +47,7 @@ def test_importance_is_six_tenths_novelty_and_four_salience(
     assert compute_importance(novelty, found) == pytest.approx(expected, abs=1e-9)
 
 
-def test_importance_is_as_the_golden_values_say(golden: Callable[[str], dict[str, Any]]) -> None:
+def test_importance_matches_golden_values(golden: Callable[[str], dict[str, Any]]) -> None:
     values = golden("chunks_importance.json")
     for case in values["cases"]:
         held = SalienceSignals(
@@ -65,23 +65,23 @@ def test_importance_is_as_the_golden_values_say(golden: Callable[[str], dict[str
         ) < 1e-9
 
 
-def test_what_is_exactly_at_the_threshold_is_kept() -> None:
+def test_chunk_exactly_at_threshold_is_stored() -> None:
     assert compute_importance(0.3, 0.3) >= SCORING.min_importance
     assert SCORING.score_chunk("It rained.", novelty=0.5, word_pieces=3).is_kept
     assert not SCORING.score_chunk("It rained.", novelty=0.4999, word_pieces=3).is_kept
 
 
-def test_a_chunk_is_weighed_with_its_scores() -> None:
+def test_chunk_score_contains_all_components() -> None:
     weighed = SCORING.score_chunk("I prefer tea.", novelty=1.3, word_pieces=4)
     assert weighed == ChunkScore(novelty=1.0, salience=0.4, importance=0.76, is_kept=True)
 
 
-def test_known_and_dull_is_dropped() -> None:
+def test_known_chunk_without_signals_is_dropped() -> None:
     weighed = SCORING.score_chunk("It rained again.", novelty=-0.1, word_pieces=4)
     assert weighed == ChunkScore(novelty=0.0, salience=0.0, importance=0.0, is_kept=False)
 
 
-def test_the_threshold_may_be_another() -> None:
+def test_threshold_is_configurable() -> None:
     assert (
         SalienceScoring(min_importance=0.0)
         .score_chunk("It rained.", novelty=0.0, word_pieces=3)
@@ -109,7 +109,7 @@ def test_the_threshold_may_be_another() -> None:
         "Ich heiße Quasimodo.",
     ],
 )
-def test_a_name_is_found(text: str) -> None:
+def test_named_entity_is_detected(text: str) -> None:
     assert has_named_entity(text)
 
 
@@ -134,7 +134,7 @@ def test_a_name_is_found(text: str) -> None:
         "Der Hund und die Katze leben im Haus.",
     ],
 )
-def test_no_name_is_found(text: str) -> None:
+def test_text_without_name_has_no_named_entity(text: str) -> None:
     assert not has_named_entity(text)
 
 
@@ -142,14 +142,14 @@ def test_no_name_is_found(text: str) -> None:
         "It costs 5 euros.", "It weighs 5kg.", "Three of us went.", "See you on Monday.",
         "Im Juli regnet es.", "It is -3.5 degrees.", "2024-01-18: done",
     ])  # fmt: skip
-def test_a_number_or_date_is_found(text: str) -> None:
+def test_number_or_date_is_detected(text: str) -> None:
     assert has_number_or_date(text)
 
 
 @check_each(
     "text", ["", "No one came.", "Use utf8 and B2B.", "1. First\n2. Then", "`x = 1`", "Ein Haus."]
 )
-def test_no_number_is_found(text: str) -> None:
+def test_text_without_number_is_not_detected(text: str) -> None:
     assert not has_number_or_date(text)
 
 
@@ -158,7 +158,7 @@ def test_no_number_is_found(text: str) -> None:
         "use --verbose", "open config.yaml", "in /etc/hosts/x", "since 1.2.3", "as UTF-8",
         "at commit 3f2a9bc1", "std::vector", "main() runs", "os.path.join", "in C++",
     ])  # fmt: skip
-def test_the_shape_of_an_identifier_is_technical(text: str) -> None:
+def test_identifier_shape_is_technical(text: str) -> None:
     assert has_technical_term(text, tokens=4)
 
 
@@ -170,7 +170,7 @@ def test_plain_words_are_not_technical(text: str) -> None:
     assert not has_technical_term(text, tokens=0)
 
 
-def test_rare_words_are_technical_in_english_alone() -> None:
+def test_rare_words_are_technical_only_in_english() -> None:
     rare = "Deoxyribonucleic acid polymerases synthesise oligonucleotides"
     plain = "The dog, the cat, and the bird: all of them, it seems, like to eat."
     german = "Der Schornsteinfegermeister und die Bundesausbildungsförderung, das ist es."
@@ -180,7 +180,7 @@ def test_rare_words_are_technical_in_english_alone() -> None:
     assert not has_technical_term(german, tokens=of_german)
 
 
-def test_the_signals_of_a_text_are_told_together() -> None:
+def test_all_signals_of_text_are_found_together() -> None:
     text = "I always use my_tool in Oslo at 5."
     assert find_signals(text, tokens=12) == SalienceSignals(True, True, True, True)
     assert find_signals("The cat sat there.", tokens=5) == SalienceSignals()
@@ -188,7 +188,7 @@ def test_the_signals_of_a_text_are_told_together() -> None:
 
 @pytest.mark.timeout(20)
 @pytest.mark.parametrize("unit", [" \n", "-", ".", "1.", "'&"])
-def test_a_hostile_page_is_looked_through_in_linear_time(unit: str) -> None:
+def test_hostile_page_is_scanned_in_linear_time(unit: str) -> None:
     text = f"a {unit * (100_000 // len(unit))} b"
     for looks in (has_number_or_date, has_preference, is_statement, is_about_now):
         assert looks(text) in (True, False)

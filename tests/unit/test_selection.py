@@ -11,9 +11,7 @@ SCORES = st.lists(st.sampled_from([0.0, 0.5, 1.0, 2.0]), max_size=40)
 
 
 @given(SCORES, st.integers(0, 50), st.randoms())
-def test_the_best_are_what_a_full_sort_says(
-    scores: list[float], limit: int, random: object
-) -> None:
+def test_best_selection_equals_full_sort(scores: list[float], limit: int, random: object) -> None:
     numbers = list(range(len(scores)))
     random.shuffle(numbers)  # type: ignore[attr-defined]
     places = select_best(np.array(scores), np.array(numbers, dtype=np.int64), limit)
@@ -22,7 +20,7 @@ def test_the_best_are_what_a_full_sort_says(
 
 
 @given(st.lists(st.integers(-3, 3), max_size=20))
-def test_distinct_numbers_are_ascending_and_all_there(numbers: list[int]) -> None:
+def test_unique_numbers_are_sorted_and_complete(numbers: list[int]) -> None:
     assert find_unique(np.array(numbers, dtype=np.int64)).tolist() == sorted(set(numbers))
 
 
@@ -35,6 +33,6 @@ def test_log_mean_exp_lies_between_mean_and_maximum() -> None:
     assert soft[2] == pytest.approx(0.4)
 
 
-def test_highest_gives_the_empty_value_where_there_is_none() -> None:
+def test_row_without_values_gets_empty_value() -> None:
     found = max_by_row(np.array([0, 0]), np.array([-0.5, -0.2]), 2, 7.0)
     assert found.tolist() == [-0.2, 7.0]

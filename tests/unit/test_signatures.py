@@ -20,7 +20,7 @@ from memolith.client.remote import (
 from support.rows import check_each
 
 _BY_OWNER = {name for name in vars(OwnerMethods) if not name.startswith("_")}
-"""Methods of the engine that call the owner's: these a client inherits as they are."""
+"""Engine methods that call the owner's method. A client inherits them unchanged."""
 
 
 def get_signature(method: Callable[..., object]) -> tuple[object, ...]:
@@ -33,7 +33,7 @@ def get_signature(method: Callable[..., object]) -> tuple[object, ...]:
     return (*parameters, signature.return_annotation)
 
 
-def methods(of: type) -> dict[str, Callable[..., object]]:
+def get_methods(of: type) -> dict[str, Callable[..., object]]:
     return {
         name: member
         for name, member in inspect.getmembers(of, inspect.isfunction)
@@ -41,8 +41,8 @@ def methods(of: type) -> dict[str, Callable[..., object]]:
     }
 
 
-@check_each("name", sorted(methods(OwnerMemory)))
-def test_the_engine_takes_what_an_owner_takes_and_the_owner(name: str) -> None:
+@check_each("name", sorted(get_methods(OwnerMemory)))
+def test_engine_method_has_owners_parameters_and_owner(name: str) -> None:
     own = inspect.signature(getattr(OwnerMemory, name))
     engine = inspect.signature(getattr(Memolith, name))
     assert engine.parameters["owner"].kind is inspect.Parameter.KEYWORD_ONLY
@@ -55,10 +55,11 @@ def test_the_engine_takes_what_an_owner_takes_and_the_owner(name: str) -> None:
     ("synchronous", "asynchronous"), [(OwnerMemory, AsyncOwnerMemory), (Memolith, AsyncMemolith)]
 )
 def test_asynchronous_classes_have_the_same_methods(synchronous: type, asynchronous: type) -> None:
-    plain, awaitable = methods(synchronous), methods(asynchronous)
+    plain, awaitable = get_methods(synchronous), get_methods(asynchronous)
     assert set(plain) == set(awaitable)
     for name, method in plain.items():
-        if name not in {"owner", "close", "export", "ingest_stream"}:  # iterators, but for two
+        # The last two return iterators.
+        if name not in {"owner", "close", "export", "ingest_stream"}:
             assert get_signature(method) == get_signature(awaitable[name]), name
             assert inspect.iscoroutinefunction(awaitable[name]), name
 
@@ -73,18 +74,18 @@ _REMOTE = [
 
 @check_each(("local", "remote"), _REMOTE)
 def test_clients_have_the_same_methods(local: type, remote: type) -> None:
-    plain, asking = methods(local), methods(remote)
+    plain, asking = get_methods(local), get_methods(remote)
     assert set(plain) == set(asking)
     for name, method in plain.items():
-        if name != "owner":  # returns a client's
+        if name != "owner":  # the client returns its own type
             assert inspect.signature(method) == inspect.signature(asking[name]), name
 
 
 @check_each(("local", "remote"), _REMOTE)
-def test_a_client_does_nothing_by_the_librarys_own_parts(local: type, remote: type) -> None:
+def test_client_overrides_every_local_method(local: type, remote: type) -> None:
     inherited = {
         name
-        for name, method in methods(local).items()
+        for name, method in get_methods(local).items()
         if getattr(remote, name) is method and not (local is Memolith and name in _BY_OWNER)
     }
     assert inherited <= {"export", "ingest_stream"}

@@ -1,4 +1,4 @@
-"""The first recall of a fresh process imports no heavy package that it does not need."""
+"""The first recall of a new process imports no unnecessary heavy package."""
 
 from __future__ import annotations
 
@@ -39,11 +39,11 @@ HEAVY = {
     "tokenizers",
     "uvicorn",
 }
-"""Third-party packages that a recall with the caller's own embedder does not need."""
+"""Third-party packages that a recall with a custom embedder does not need."""
 
 
-def imported_for_a_recall(store: Path, home: Path, **settings: str) -> set[str]:
-    """Return the modules of a process that recalls, with keys in this home folder."""
+def get_modules_after_recall(store: Path, home: Path, **settings: str) -> set[str]:
+    """Return the modules loaded by a process that recalls, with its keys in this home folder."""
     done = subprocess.run(
         [sys.executable, "-c", _RECALL, str(store)],
         check=True,
@@ -56,7 +56,7 @@ def imported_for_a_recall(store: Path, home: Path, **settings: str) -> set[str]:
 
 
 @pytest.fixture
-def plain(tmp_path: Path) -> Path:
+def plain_store(tmp_path: Path) -> Path:
     path = tmp_path / "plain.db"
     with Memolith.open(
         path, embedder=HashingEmbedder(), tokens=WordCounter(), cipher=PlainCipher()
@@ -66,7 +66,7 @@ def plain(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def encrypted(tmp_path: Path) -> Path:
+def encrypted_store(tmp_path: Path) -> Path:
     keys = tmp_path / ".config" / "memolith"
     ring = KeyRing(keys / "memory_encryption.key.ring", KeyFile(keys / "memory_encryption.key"))
     path = tmp_path / "encrypted.db"
@@ -77,14 +77,16 @@ def encrypted(tmp_path: Path) -> Path:
     return path
 
 
-def test_a_recall_on_a_plain_store_imports_no_heavy_package(plain: Path, tmp_path: Path) -> None:
-    imported = imported_for_a_recall(plain, tmp_path, MEMOLITH_ENABLE_ENCRYPTION="false")
+def test_recall_from_plain_store_imports_no_heavy_package(
+    plain_store: Path, tmp_path: Path
+) -> None:
+    imported = get_modules_after_recall(plain_store, tmp_path, MEMOLITH_ENABLE_ENCRYPTION="false")
     assert not imported & {*HEAVY, "nacl"}
 
 
-def test_a_recall_on_an_encrypted_store_imports_the_cipher_besides(
-    encrypted: Path, tmp_path: Path
+def test_recall_from_encrypted_store_imports_only_cipher(
+    encrypted_store: Path, tmp_path: Path
 ) -> None:
-    imported = imported_for_a_recall(encrypted, tmp_path)
+    imported = get_modules_after_recall(encrypted_store, tmp_path)
     assert "nacl" in imported
     assert not imported & HEAVY

@@ -1,4 +1,4 @@
-"""Every error has its HTTP status and its code of JSON-RPC."""
+"""Every error has an HTTP status and a JSON-RPC code."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from memolith import errors
 from memolith.error_codes import HTTP_STATUSES, RPC_CODES, get_http_status, get_rpc_code
 
 
-def test_every_error_has_both() -> None:
+def test_every_error_has_http_status_and_rpc_code() -> None:
     known = {
         each
         for each in vars(errors).values()
@@ -16,8 +16,11 @@ def test_every_error_has_both() -> None:
     assert set(RPC_CODES) == known
 
 
-def test_an_error_of_an_adapter_has_those_of_the_class_above_it() -> None:
-    class Odd(errors.NotFound):
+def test_adapters_error_inherits_status_and_code() -> None:
+    class AdapterError(errors.NotFound):
         pass
 
-    assert (get_http_status(Odd("memory", "1")), get_rpc_code(Odd("memory", "1"))) == (404, -32602)
+    assert (
+        get_http_status(AdapterError("memory", "1")),
+        get_rpc_code(AdapterError("memory", "1")),
+    ) == (404, -32602)

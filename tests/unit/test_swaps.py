@@ -1,4 +1,4 @@
-"""Swaps change what is said, each kind in the way that its name says."""
+"""Swaps change the meaning of a sentence; each kind makes one sort of change."""
 
 from corpora.meaning_edits import KINDS, MARK_KINDS, Swap, language_of, swaps
 from corpora.pairs import load_pairs
@@ -87,11 +87,11 @@ EXAMPLES = [
 
 
 @check_each(("kind", "sentence", "changed"), EXAMPLES)
-def test_each_kind_changes_what_its_name_says(kind: str, sentence: str, changed: str) -> None:
+def test_each_kind_makes_its_change(kind: str, sentence: str, changed: str) -> None:
     assert Swap(kind, sentence, changed) in swaps(sentence)
 
 
-def test_the_examples_cover_every_kind() -> None:
+def test_examples_cover_every_kind() -> None:
     assert {kind for kind, _, _ in EXAMPLES} == set(KINDS)
     assert set(KINDS) > MARK_KINDS
 
@@ -119,16 +119,16 @@ def test_the_examples_cover_every_kind() -> None:
         ("Guten Morgen!", "Guten Gestern!"),
     ],
 )
-def test_what_says_the_same_or_nothing_is_not_made(sentence: str, unwanted: str) -> None:
+def test_equivalent_or_ungrammatical_swap_is_not_made(sentence: str, unwanted: str) -> None:
     assert unwanted not in [swap.changed for swap in swaps(sentence)]
 
 
 @check_each("sentence", ["", " ", "?", "...", "🙂", "\n\n", "'", "-", "Hm"])
-def test_what_holds_nothing_to_change_gives_nothing(sentence: str) -> None:
+def test_text_without_anything_to_change_has_no_swaps(sentence: str) -> None:
     assert swaps(sentence) == []
 
 
-def test_capitals_are_kept() -> None:
+def test_capitals_are_preserved() -> None:
     changed = [swap.changed for swap in swaps("NEVER CALL ME BEFORE NINE")]
     assert "NEVER CALL ME AFTER NINE" in changed
     assert "ALWAYS CALL ME BEFORE NINE" in changed
@@ -144,24 +144,24 @@ def test_capitals_are_kept() -> None:
         ("Oslo", "en"),
     ],
 )
-def test_function_words_tell_the_language(sentence: str, language: str) -> None:
+def test_language_is_detected_by_function_words(sentence: str, language: str) -> None:
     assert language_of(sentence) == language
 
 
-def test_there_are_enough_pairs_of_both_sorts() -> None:
+def test_both_labels_have_enough_pairs() -> None:
     pairs = load_pairs()
     assert len(pairs) >= 220
     assert sum(not pair.same for pair in pairs) >= 170
     assert sum(pair.same for pair in pairs) >= 40
 
 
-def test_no_pair_is_written_twice_or_has_two_equal_sides() -> None:
+def test_pairs_are_unique_with_different_sides() -> None:
     pairs = load_pairs()
     assert all(pair.a != pair.b for pair in pairs)
     assert len({frozenset((pair.a, pair.b)) for pair in pairs}) == len(pairs)
 
 
-def test_every_pair_says_why() -> None:
+def test_every_pair_has_reason() -> None:
     assert all(pair.a.strip() and pair.b.strip() and pair.why for pair in load_pairs())
 
 
@@ -169,13 +169,13 @@ def test_many_pairs_are_german() -> None:
     assert sum(language_of(pair.a) == "de" for pair in load_pairs()) >= 40
 
 
-def test_no_restatement_is_a_swap() -> None:
+def test_no_restatement_is_swap() -> None:
     for pair in load_pairs():
         if pair.same:
             assert pair.b not in [swap.changed for swap in swaps(pair.a)]
 
 
-def test_many_different_pairs_are_swaps_too() -> None:
+def test_many_different_pairs_are_swaps() -> None:
     different = [pair for pair in load_pairs() if not pair.same]
     found = [pair for pair in different if pair.b in [swap.changed for swap in swaps(pair.a)]]
     assert len(found) >= 90

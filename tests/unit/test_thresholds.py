@@ -1,4 +1,4 @@
-"""Thresholds by embedder: the labelled texts, the fit, and what a configuration makes of it."""
+"""Thresholds by embedder: the labelled texts, the fit, and the effect of the configuration."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ LOCAL = "all-MiniLM-L6-v2"
 
 
 @pytest.fixture(autouse=True)
-def own_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Keep the tester's own configuration out."""
+def isolate_user_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ignore the developer's own configuration files."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
 
@@ -36,14 +36,14 @@ def own_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 # --- the labelled texts -------------------------------------------------------------------------
 
 
-def test_there_are_150_cases_and_more_and_no_fact_or_question_twice() -> None:
+def test_cases_are_numerous_with_unique_facts_and_questions() -> None:
     assert len(cases()) >= 150
     facts = [case.fact for case in cases()]
     questions = [case.question for case in cases()]
     assert len(set(facts)) == len(set(questions)) == len(cases())
 
 
-def test_the_texts_of_a_case_are_all_there_and_all_different() -> None:
+def test_texts_of_case_are_complete_and_different() -> None:
     for case in cases():
         texts = list(asdict(case).values())
         assert all(text == text.strip() and text for text in texts), case
@@ -59,9 +59,7 @@ SIMILARITIES = st.lists(st.floats(-1, 1), min_size=1, max_size=60)
 
 @given(SIMILARITIES, st.floats(0, 1))
 @example([0.29], 0.0)
-def test_a_fitted_threshold_is_wrong_no_oftener_than_it_may_be_and_no_lower_one_would_do(
-    wrong: list[float], rate: float
-) -> None:
+def test_fitted_threshold_is_lowest_within_error_rate(wrong: list[float], rate: float) -> None:
     columns = {name: np.array(wrong) for name in ERROR_RATES}
     threshold = fitted(Measured(columns, columns), dict.fromkeys(ERROR_RATES, rate)).floor
     share = np.mean(np.array(wrong) >= threshold)
@@ -70,12 +68,12 @@ def test_a_fitted_threshold_is_wrong_no_oftener_than_it_may_be_and_no_lower_one_
         assert np.mean(np.array(wrong) >= threshold - 0.01 - 1e-9) > rate - 1e-9
 
 
-def test_the_accepted_shares_are_of_right_and_of_wrong_ones() -> None:
+def test_accepted_shares_separate_right_and_wrong_pairs() -> None:
     found = Measured({"floor": np.array([0.4, 0.6])}, {"floor": np.array([0.1, 0.2, 0.3, 0.5])})
     assert found.accepted("floor", 0.5) == (0.5, 0.25)
 
 
-def test_every_question_is_measured_against_every_fact() -> None:
+def test_every_question_is_measured_with_every_fact() -> None:
     some = cases()[:5]
     found = measured(HashingEmbedder(), some)
     assert len(found.right["floor"]) == 5
@@ -84,14 +82,14 @@ def test_every_question_is_measured_against_every_fact() -> None:
     assert len(found.wrong["merge"]) == 10
 
 
-# --- what a configuration makes of it -----------------------------------------------------------
+# --- the configuration --------------------------------------------------------------------------
 
 
-def test_what_is_not_set_is_what_the_embedder_needs() -> None:
-    assert _thresholds(configured(load(), LOCAL).settings) == FITTED_THRESHOLDS[LOCAL]
+def test_unset_thresholds_are_fitted_to_embedder() -> None:
+    assert _get_thresholds(configured(load(), LOCAL).settings) == FITTED_THRESHOLDS[LOCAL]
 
 
-def test_what_is_set_stays_as_it_is(tmp_path: Path) -> None:
+def test_explicit_thresholds_are_not_overridden(tmp_path: Path) -> None:
     file = tmp_path / "own.toml"
     file.write_text("[memory]\nrag_threshold = 0.5\n[memory.facts]\nauto_merge_threshold = 0.99\n")
     loaded = configured(load(file, {"MEMOLITH_MERGE_THRESHOLD": "0.85"}), LOCAL)
@@ -102,13 +100,13 @@ def test_what_is_set_stays_as_it_is(tmp_path: Path) -> None:
     assert loaded.origins["rag_threshold"] == f"{file}:2"
 
 
-def test_an_unknown_embedder_gets_the_sources_numbers() -> None:
+def test_unknown_embedder_uses_source_thresholds() -> None:
     loaded = load()
     assert configured(loaded, "another one") is loaded
-    assert _thresholds(loaded.settings) == get_source_thresholds()
+    assert _get_thresholds(loaded.settings) == get_source_thresholds()
 
 
-def test_what_is_in_force_says_that_it_is_fitted() -> None:
+def test_effective_settings_name_embedder_as_origin() -> None:
     rows = {row.name: row for row in iter_effective_settings(configured(load(), LOCAL))}
     row = rows["rag_threshold"]
     assert (row.value, row.origin) == (FITTED_THRESHOLDS[LOCAL].floor, f"fitted to {LOCAL}")
@@ -116,7 +114,7 @@ def test_what_is_in_force_says_that_it_is_fitted() -> None:
     assert set(rows) == set(load().origins)
 
 
-def _thresholds(settings: Settings) -> SimilarityThresholds:
+def _get_thresholds(settings: Settings) -> SimilarityThresholds:
     return SimilarityThresholds(
         floor=settings.companion.rag_threshold,
         least=settings.tiers.retrieval_min_similarity,

@@ -1,4 +1,4 @@
-"""Who is believed, and what waits for a review."""
+"""Trust by origin, and quarantine until review."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ REVIEWED = Trait.SUSPICIOUS | Trait.REVIEWED
 
 
 @check_each("origin", Origin)
-def test_every_origin_may_hold_facts(origin: Origin) -> None:
+def test_every_origin_may_have_facts(origin: Origin) -> None:
     assert can_have_kind(origin, "fact")
     assert get_trusted_kind(origin, "fact", EXTERNAL_KINDS) == "fact"
 
 
 @check_each("origin", Origin)
-def test_a_kind_that_is_not_believed_becomes_one_that_is(origin: Origin) -> None:
+def test_untrusted_kind_becomes_trusted_one(origin: Origin) -> None:
     for kind in ("identity", "preference", "correction"):
         assert can_have_kind(origin, get_trusted_kind(origin, kind, EXTERNAL_KINDS))
 
@@ -43,13 +43,13 @@ def test_a_kind_that_is_not_believed_becomes_one_that_is(origin: Origin) -> None
         (Origin.ASSISTANT, "fact", False),
     ],
 )
-def test_a_claim_says_of_the_user_what_the_user_did_not(
+def test_claim_about_user_comes_from_another_origin(
     origin: Origin, kind: str, *, expected: bool
 ) -> None:
     assert is_claim(memory(1, kind=kind, origin=origin)) is expected
 
 
-def test_one_and_many_are_withheld_alike() -> None:
+def test_single_and_batch_quarantine_checks_agree() -> None:
     traits = [Trait.NONE, SUSPICIOUS, REVIEWED, Trait.REVIEWED, SUSPICIOUS | Trait.QUESTION]
     pairs = [(each, by_user) for each in traits for by_user in (False, True)]
     one_by_one = [is_quarantined(each, by_user=by_user) for each, by_user in pairs]
@@ -60,7 +60,7 @@ def test_one_and_many_are_withheld_alike() -> None:
     assert sum(one_by_one) == 2
 
 
-def test_where_nothing_is_withheld_there_is_no_mask() -> None:
+def test_no_quarantined_rows_give_no_mask() -> None:
     assert find_quarantined(np.array([0, 128], dtype=np.int32), np.array([False, True])) is None
 
 
@@ -74,13 +74,13 @@ def test_where_nothing_is_withheld_there_is_no_mask() -> None:
         ([Role.PARTICIPANT, Role.USER], Origin.DOCUMENT),
     ],
 )
-def test_an_assistant_is_as_trusted_as_those_it_has_heard(
+def test_assistant_inherits_lowest_trust_of_previous_messages(
     heard: list[Role | None], expected: Origin
 ) -> None:
     assert resolve_origins([*heard, Role.ASSISTANT])[-1] is expected
 
 
-def test_what_is_heard_later_changes_nothing_of_what_was_said() -> None:
+def test_later_messages_do_not_change_earlier_origins() -> None:
     roles = [Role.USER, Role.ASSISTANT, Role.TOOL, Role.ASSISTANT, Role.USER]
     origins = [Origin.USER, Origin.ASSISTANT, Origin.TOOL, Origin.TOOL, Origin.USER]
     assert resolve_origins(roles) == origins

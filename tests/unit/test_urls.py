@@ -1,4 +1,4 @@
-"""A store's URL is shown without its password, however that is written."""
+"""A store's URL is shown without its password, in any notation."""
 
 from urllib.parse import quote
 
@@ -33,33 +33,33 @@ PASSWORDS = st.text(min_size=1, max_size=20).map(lambda text: f"\N{KEY}{text}\N{
         (r"C:\memory.db", r"C:\memory.db"),
     ],
 )
-def test_what_is_shown(url: str, shown: str | None) -> None:
+def test_password_is_masked_in_url(url: str, shown: str | None) -> None:
     found = mask_password(url)
     assert found == (shown or url.replace("=pw", "=***"))
     assert mask_password(found) == found
 
 
 @given(PASSWORDS, st.sampled_from(["postgresql://me:{}@host/db", "postgresql:///db?password={}"]))
-def test_no_letter_of_an_encoded_password_is_shown(password: str, url: str) -> None:
+def test_encoded_password_is_completely_masked(password: str, url: str) -> None:
     assert mask_password(url.format(quote(password, safe=""))) == url.format("***").replace(
         "me:", ""
     )
 
 
 @given(PASSWORDS)
-def test_a_password_that_was_not_encoded_is_not_shown_either(password: str) -> None:
+def test_unencoded_password_is_masked(password: str) -> None:
     shown = mask_password(f"postgresql://me:{password}@host/db")
     assert "\N{KEY}" not in shown
     assert "\N{LOCK}" not in shown
 
 
 @given(PASSWORDS)
-def test_a_quoted_password_of_a_conninfo_is_not_shown(password: str) -> None:
+def test_quoted_password_in_conninfo_is_masked(password: str) -> None:
     quoted = password.replace("\\", "\\\\").replace("'", "\\'")
     assert mask_password(f"host=db password='{quoted}' user=me") == ("host=db password=*** user=me")
 
 
-def test_a_conninfo_is_told_from_a_path() -> None:
+def test_conninfo_is_distinguished_from_path() -> None:
     assert is_conninfo("host=db dbname=x")
     assert is_conninfo("  service = memolith")
     assert not is_conninfo("postgresql://host/db?host=x")

@@ -1,4 +1,4 @@
-"""Vectors as they are stored and compared."""
+"""Storage and comparison of vectors."""
 
 import math
 
@@ -19,30 +19,30 @@ _query = arrays(np.int8, (DIMENSION,), elements=st.integers(-127, 127))
 
 
 @given(_vectors)
-def test_the_largest_component_becomes_127(vector: NDArray[np.float32]) -> None:
+def test_largest_component_becomes_127(vector: NDArray[np.float32]) -> None:
     stored = quantise(vector)
     assert stored.dtype == np.int8
     assert np.max(np.abs(stored.astype(int))) == (127 if vector.any() else 0)
 
 
 @given(_vectors)
-def test_what_is_stored_stays_as_it_is_when_stored_again(vector: NDArray[np.float32]) -> None:
+def test_quantisation_is_idempotent(vector: NDArray[np.float32]) -> None:
     stored = quantise(vector)
     assert (quantise(stored.astype(np.float32)) == stored).all()
 
 
 @given(_vectors, st.floats(1e-3, 1e3))
-def test_scale_is_not_kept(vector: NDArray[np.float32], scale: float) -> None:
+def test_quantisation_ignores_scale(vector: NDArray[np.float32], scale: float) -> None:
     difference = quantise(vector.astype(np.float64) * scale).astype(int) - quantise(vector)
     assert np.max(np.abs(difference)) <= 1  # where a component lies between two integers
 
 
-def test_a_zero_vector_stays_zero() -> None:
+def test_zero_vector_stays_zero() -> None:
     assert not quantise(np.zeros((2, DIMENSION))).any()
 
 
 @given(_vectors)
-def test_a_vector_alone_is_stored_as_among_others(vector: NDArray[np.float32]) -> None:
+def test_vector_is_quantised_independently_of_batch(vector: NDArray[np.float32]) -> None:
     together = quantise(np.stack([vector, np.ones(DIMENSION, dtype=np.float32)]))
     assert (together[0] == quantise(vector)).all()
 
@@ -55,7 +55,7 @@ def test_cosines_lie_between_minus_one_and_one(
 
 
 @given(_stored, _query)
-def test_cosines_are_the_same_alone_and_together(
+def test_cosines_are_independent_of_batch(
     stored: NDArray[np.int8], query: NDArray[np.int8]
 ) -> None:
     alone = [cosines(row[None, :], query)[0] for row in stored]
@@ -73,13 +73,13 @@ def test_cosines_are_exact(stored: NDArray[np.int8], query: NDArray[np.int8]) ->
 
 
 @given(_stored)
-def test_a_vector_is_nearest_to_itself(stored: NDArray[np.int8]) -> None:
+def test_vector_is_nearest_to_itself(stored: NDArray[np.int8]) -> None:
     found = cosines(stored, stored[0])
     assert found[0] == (0.0 if not stored[0].any() else found.max())
 
 
 @given(_stored)
-def test_a_centroid_is_the_mean_of_directions(stored: NDArray[np.int8]) -> None:
+def test_centroid_is_mean_of_directions(stored: NDArray[np.int8]) -> None:
     found = centroid(stored)
     pointing = stored[stored.any(axis=1)].astype(np.float64)
     if not len(pointing):
@@ -91,7 +91,7 @@ def test_a_centroid_is_the_mean_of_directions(stored: NDArray[np.int8]) -> None:
     assert np.linalg.norm(found) <= 1 + 1e-12
 
 
-def test_a_centroid_of_many_is_of_all_of_them() -> None:
+def test_centroid_of_many_vectors_uses_all() -> None:
     stored = np.repeat(np.array([[127, 0], [0, 127]], dtype=np.int8), 5_000, axis=0)
     found = centroid(stored)
     assert found is not None
@@ -99,12 +99,12 @@ def test_a_centroid_of_many_is_of_all_of_them() -> None:
 
 
 @given(_stored)
-def test_norms_are_lengths(stored: NDArray[np.int8]) -> None:
+def test_norms_equal_vector_lengths(stored: NDArray[np.int8]) -> None:
     expected = np.sqrt((stored.astype(np.int64) ** 2).sum(axis=1))
     assert norms(stored).tolist() == expected.tolist()
 
 
-def test_the_largest_products_of_a_thousand_dimensions_are_exact() -> None:
+def test_largest_products_of_a_thousand_dimensions_are_exact() -> None:
     full = np.full((1, 1_040), 127, dtype=np.int8)
     square = 1_040 * 127**2
     assert cosines(full, full[0]).tolist() == [square / (math.sqrt(square) * math.sqrt(square))]

@@ -18,9 +18,9 @@ def make_folder(folder: Path, mode: int = 0o777) -> None:
         folder: The folder.
         mode: Permissions of the folder. New parents get the default permissions.
     """
-    made = [each for each in (folder, *folder.parents) if not each.exists()]
+    missing = [each for each in (folder, *folder.parents) if not each.exists()]
     folder.mkdir(mode=mode, parents=True, exist_ok=True)
-    for each in reversed(made):
+    for each in reversed(missing):
         sync_folder(each.parent)
 
 

@@ -52,8 +52,10 @@ class SpanRecorder:
         """Open the span of a request, as a child of the trace that its headers name."""
         from opentelemetry.propagate import extract
 
-        known = {name: headers[name] for name in ("traceparent", "tracestate") if name in headers}
-        with self._start_span(method, kind=self._server, context=extract(known)) as span:
+        trace_headers = {
+            name: headers[name] for name in ("traceparent", "tracestate") if name in headers
+        }
+        with self._start_span(method, kind=self._server, context=extract(trace_headers)) as span:
             yield span
 
     def finish_request(
@@ -80,10 +82,10 @@ class SpanRecorder:
         self._provider.shutdown()
 
     @contextmanager
-    def _start_span(self, name: str, **more: Any) -> Iterator[Any]:
+    def _start_span(self, name: str, **options: Any) -> Iterator[Any]:
         """Open a span. An error is recorded by type only, since its message may contain content."""
         with self._tracer.start_as_current_span(
-            name, record_exception=False, set_status_on_exception=False, **more
+            name, record_exception=False, set_status_on_exception=False, **options
         ) as span:
             try:
                 yield span

@@ -461,8 +461,8 @@ class Memolith(OwnerMethods):
         Raises:
             InvalidInput: `below` is not between 0 and 1.
         """
-        least = None if below is None else arguments.check_share(below, "below")
-        fade = partial(self._app.services.maintenance.cleanup, below=least, dry_run=dry_run)
+        min_strength = None if below is None else arguments.check_share(below, "below")
+        fade = partial(self._app.services.maintenance.cleanup, below=min_strength, dry_run=dry_run)
         return len(self._run_for_owners(owner, fade))
 
     def expire(self, *, owner: str | None = None) -> int:
@@ -515,7 +515,7 @@ class Memolith(OwnerMethods):
             ServiceFailed: The language model failed. Summaries that were written before stay.
         """
         consolidate = self._app.services.consolidator.consolidate
-        return tuple(made for each in self._target_owners(owner) for made in consolidate(each))
+        return tuple(result for each in self._target_owners(owner) for result in consolidate(each))
 
     def work(self, should_stop: Callable[[], bool] = lambda: False) -> tuple[WorkResult, ...]:
         """Run pending work that needs a language model: learning and consolidation.

@@ -279,8 +279,8 @@ class OwnerMemory(Aliases):
             InvalidInput: An argument is invalid.
             ServiceFailed: The embedding service failed.
         """
-        recalling = self._services.retriever
-        request = recalling.build_request(
+        retriever = self._services.retriever
+        request = retriever.build_request(
             self.owner_id,
             query,
             top_k=top_k,
@@ -295,7 +295,7 @@ class OwnerMemory(Aliases):
             include_compressed=include_compressed,
             trace=trace,
         )
-        return recalling.recall(self.owner_id, request, touch=touch)
+        return retriever.recall(self.owner_id, request, touch=touch)
 
     def context(
         self,

@@ -135,10 +135,10 @@ class CommandCall:
             InvalidInput: The store does not exist.
         """
         loaded = self.load_settings()
-        named = loaded.settings.store
-        if not stores.store_exists(named):
+        store = loaded.settings.store
+        if not stores.store_exists(store):
             raise InvalidInput(
-                "store", f"{named} does not exist; `memolith remember` creates a store"
+                "store", f"{store} does not exist; `memolith remember` creates a store"
             )
         return loaded
 
@@ -181,19 +181,19 @@ def command(name: str, *, example: str) -> Callable[[Callable[..., None]], click
 
     def decorate(function: Callable[..., None]) -> click.Command:
         @click.pass_context
-        def run(ctx: click.Context, /, **given: Any) -> None:
+        def run(ctx: click.Context, /, **arguments: Any) -> None:
             show_warnings()
             function(
                 CommandCall(ctx.meta.get(COMMON_KEY, {}), ctx.obj or DefaultEngineFactory()),
-                **given,
+                **arguments,
             )
 
         # Click lists options in reverse order: the command's own come before the common ones.
-        made = common_options(run)
-        made.__dict__["__click_params__"] += function.__dict__.get("__click_params__", [])
+        decorated = common_options(run)
+        decorated.__dict__["__click_params__"] += function.__dict__.get("__click_params__", [])
         lines = "\n".join(f"  {line}" for line in example.strip().splitlines())
         epilog = f"\b\nExamples:\n{lines}"
-        return click.command(name, help=inspect.getdoc(function), epilog=epilog)(made)
+        return click.command(name, help=inspect.getdoc(function), epilog=epilog)(decorated)
 
     return decorate
 
@@ -203,16 +203,16 @@ def command(name: str, *, example: str) -> Callable[[Callable[..., None]], click
 
 def all_owners_option(function: Callable[..., Any]) -> Callable[..., Any]:
     """Add the option `--all`."""
-    told = "Apply to all owners."
-    return click.option("--all", "everybody", is_flag=True, help=told)(function)
+    text = "Apply to all owners."
+    return click.option("--all", "all_owners", is_flag=True, help=text)(function)
 
 
-def select_owner(call: CommandCall, *, everybody: bool) -> str | None:
+def select_owner(call: CommandCall, *, all_owners: bool) -> str | None:
     """Return the selected owner id. None: all owners.
 
     Raises:
         UsageError: Both `--owner` and `--all` are given.
     """
-    if everybody and "owner" in call.options:
+    if all_owners and "owner" in call.options:
         raise click.UsageError("Give either --owner or --all.")
-    return None if everybody else call.owner
+    return None if all_owners else call.owner

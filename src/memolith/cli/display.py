@@ -72,8 +72,8 @@ def show_message(console: Console, message: Message) -> None:
 
 
 def _format_source(source: Source) -> str:
-    own = f" ({source.external_id})" if source.external_id else ""
-    return f"{source.record_type} {source.id}{own}"
+    external_id = f" ({source.external_id})" if source.external_id else ""
+    return f"{source.record_type} {source.id}{external_id}"
 
 
 # --- Recall results
@@ -115,14 +115,14 @@ def format_headline(rank: int, one: RecalledItem, highest: float) -> Text:
 
     record = one.record
     is_memory = isinstance(record, Memory)
-    who = "" if isinstance(record, Memory) else (record.speaker or str(record.role or ""))
+    speaker = "" if isinstance(record, Memory) else (record.speaker or str(record.role or ""))
     line = Text()
     line.append(f"{rank:>2}  ", "bold")
     line.append(f"{format_score_bar(one.score.total, highest)} {one.score.total:6.2f}  ", "cyan")
     line.append(f"{one.kind:<11} ", "green" if is_memory else "blue")
     line.append(format_date(get_record_time(record)))
-    if who:
-        line.append(f"  {to_one_line(who)}", "bold")
+    if speaker:
+        line.append(f"  {to_one_line(speaker)}", "bold")
     return line
 
 
@@ -155,14 +155,14 @@ def get_record_label(record: Memory | Message) -> str:
 def format_score_bar(value: float, highest: float) -> str:
     """Return a bar of ten cells that is full for the highest value."""
     share = value / highest if highest > 0 else 0.0
-    filled = round(max(0.0, min(share, 1.0)) * BAR_CELLS)
-    return "█" * filled + "░" * (BAR_CELLS - filled)
+    cells = round(max(0.0, min(share, 1.0)) * BAR_CELLS)
+    return "█" * cells + "░" * (BAR_CELLS - cells)
 
 
 def _iter_details(one: RecalledItem, names: Text | None) -> Iterator[RenderableType]:
     text = to_one_line(one.text)
-    cut = len(text) > _MAX_SHOWN_CHARS
-    yield plain_text(text[:_MAX_SHOWN_CHARS] + (" …" if cut else ""))
+    is_truncated = len(text) > _MAX_SHOWN_CHARS
+    yield plain_text(text[:_MAX_SHOWN_CHARS] + (" …" if is_truncated else ""))
     if names is not None:
         yield names[2:]
     notes = [format_score_parts(one.score)]
@@ -179,10 +179,10 @@ def format_score_parts(score: Score) -> str:
     if score.rerank is not None:
         measured += f" · rerank {score.rerank:.2f}"
     terms = sorted(score.parts.items(), key=lambda part: -abs(part[1]))
-    shown = ", ".join(
+    parts = ", ".join(
         f"{name} {value:+.2f}" for name, value in terms if abs(value) >= _MIN_SHOWN_PART
     )
-    return f"{measured} · {shown}" if shown else measured
+    return f"{measured} · {parts}" if parts else measured
 
 
 def _show_trace(console: Console, trace: RecallTrace) -> None:
@@ -206,5 +206,5 @@ def _format_dropped(trace: RecallTrace) -> str:
         f"{each.id}  {each.score.total:6.2f}  {each.reason}"
         for each in trace.dropped[:_MAX_SHOWN_DROPPED]
     ]
-    rest = len(trace.dropped) - len(lines)
-    return "\n".join([*lines, *([f"and {rest} more"] if rest > 0 else [])])
+    remaining = len(trace.dropped) - len(lines)
+    return "\n".join([*lines, *([f"and {remaining} more"] if remaining > 0 else [])])

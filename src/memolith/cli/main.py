@@ -137,8 +137,8 @@ def _handle_closed_pipe() -> int:
 def _describe_unknown_command(name: str) -> str:
     from difflib import get_close_matches
 
-    near = get_close_matches(name, COMMANDS, n=1)
-    hint = f" Did you mean {near[0]}?" if near else ""
+    matches = get_close_matches(name, COMMANDS, n=1)
+    hint = f" Did you mean {matches[0]}?" if matches else ""
     return f"No such command: {escape_controls(name)!r}.{hint}"
 
 
@@ -176,8 +176,8 @@ def _replace_closed_streams() -> None:
     """Replace standard streams that the caller closed (`>&-`) by null devices."""
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
-            nothing = Path(os.devnull).open(mode, encoding="utf-8")  # noqa: SIM115 - open until the process exits
-            setattr(sys, name, nothing)
+            null_device = Path(os.devnull).open(mode, encoding="utf-8")  # noqa: SIM115 - open until the process exits
+            setattr(sys, name, null_device)
 
 
 def main() -> NoReturn:

@@ -44,18 +44,18 @@ class StreamEscaper:
 
     def __init__(self) -> None:
         """Start an empty text."""
-        self._held = ""
+        self._pending = ""
 
     def feed(self, piece: str) -> str:
         """Return the escaped text that is complete after another piece."""
-        text = self._held + piece
+        text = self._pending + piece
         end = len(text) - 1 if _INCOMPLETE_END.search(text) else len(text)
-        self._held = text[end:]
+        self._pending = text[end:]
         return escape_controls(_join_surrogates(text[:end]))
 
     def flush(self) -> str:
         """Return the escaped rest of the text."""
-        return escape_controls(self._held)
+        return escape_controls(self._pending)
 
 
 def _join_surrogates(text: str) -> str:
@@ -159,26 +159,26 @@ def build_table(
     from rich.table import Table
     from rich.text import Text
 
-    made = Table(box=SIMPLE_HEAD, pad_edge=False)
+    table = Table(box=SIMPLE_HEAD, pad_edge=False)
     for name in columns:
-        gives_way = name.startswith("…")
-        made.add_column(
+        can_shrink = name.startswith("…")
+        table.add_column(
             name.lstrip(">…"),
             justify="right" if name.startswith(">") else "left",
-            no_wrap=not gives_way,
+            no_wrap=not can_shrink,
             overflow="fold",
         )
     for row in rows:
         texts = (to_one_line(str(cell)) for cell in row)
-        made.add_row(
+        table.add_row(
             *(Text(text, no_wrap=cut, overflow="ellipsis" if cut else None) for text in texts)
         )
-    return made
+    return table
 
 
-def format_count(number: int, one: str, more: str) -> str:
+def format_count(number: int, singular: str, plural: str) -> str:
     """Return a number with its noun in the singular or plural."""
-    return f"{number:,} {one if number == 1 else more}"
+    return f"{number:,} {singular if number == 1 else plural}"
 
 
 def format_redactions(number: int) -> str:
@@ -191,13 +191,13 @@ def build_field_table(pairs: Iterable[tuple[str, object]]) -> Table:
     from rich.table import Table
     from rich.text import Text
 
-    made = Table(box=None, show_header=False, pad_edge=False)
-    made.add_column(style="dim", no_wrap=True)
-    made.add_column(overflow="fold")
+    table = Table(box=None, show_header=False, pad_edge=False)
+    table.add_column(style="dim", no_wrap=True)
+    table.add_column(overflow="fold")
     for name, value in pairs:
         if value not in (None, "", ()):
-            made.add_row(name, Text(escape_controls(str(value))))
-    return made
+            table.add_row(name, Text(escape_controls(str(value))))
+    return table
 
 
 def format_time(at: datetime | None) -> str:
@@ -238,10 +238,10 @@ class DeferredWarnings(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         """Add a warning."""
-        told = record.getMessage()
-        if told not in self._known:
-            self._known.add(told)
-            self._new.append(told)
+        message = record.getMessage()
+        if message not in self._known:
+            self._known.add(message)
+            self._new.append(message)
 
     def take_new(self) -> list[str]:
         """Return the warnings since the last call."""
@@ -261,14 +261,14 @@ def show_warnings() -> None:
 def defer_warnings() -> Iterator[DeferredWarnings]:
     """Hold back warnings while the block runs, and print the remaining ones at its end."""
     logger = logging.getLogger(_PROJECT_LOGGER)
-    before, held = logger.handlers[:], DeferredWarnings()
-    logger.handlers = [held]
+    before, deferred = logger.handlers[:], DeferredWarnings()
+    logger.handlers = [deferred]
     try:
-        yield held
+        yield deferred
     finally:
         logger.handlers = before
-        for told in held.take_new():
-            print_note(told)
+        for message in deferred.take_new():
+            print_note(message)
 
 
 def print_note(text: str) -> None:
@@ -292,9 +292,9 @@ def growing_progress(title: str) -> Iterator[Callable[[int, int], None]]:
     if not sys.stderr.isatty():
         yield lambda _steps, _total: None
         return
-    with _make_progress_bar() as bar:
-        task = bar.add_task(title, total=None)
-        yield lambda steps, total: bar.update(task, advance=steps, total=total)
+    with _make_progress_bar() as progress_bar:
+        task = progress_bar.add_task(title, total=None)
+        yield lambda steps, total: progress_bar.update(task, advance=steps, total=total)
 
 
 @contextmanager
@@ -311,9 +311,9 @@ def progress(title: str, total: int | None = None) -> Iterator[Callable[[int], N
     if not sys.stderr.isatty():
         yield lambda _steps: None
         return
-    with _make_progress_bar() as bar:
-        task = bar.add_task(title, total=total)
-        yield lambda steps: bar.advance(task, steps)
+    with _make_progress_bar() as progress_bar:
+        task = progress_bar.add_task(title, total=total)
+        yield lambda steps: progress_bar.advance(task, steps)
 
 
 def _make_progress_bar() -> Progress:

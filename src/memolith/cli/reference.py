@@ -50,9 +50,9 @@ def _build_section(parent: click.Context, name: str) -> str:
     command = cli.get_command(parent, name)
     assert command is not None  # noqa: S101 - the name comes from the table
     context = click.Context(command, info_name=name, parent=parent)
-    own = [each for each in command.params if each.name not in _get_common_option_names()]
+    params = [each for each in command.params if each.name not in _get_common_option_names()]
     options = "".join(
-        f"- {_format_option(each, context)}\n" for each in own if isinstance(each, click.Option)
+        f"- {_format_option(each, context)}\n" for each in params if isinstance(each, click.Option)
     )
     text = "\n\n".join(_iter_paragraphs(command.help or ""))
     usage = " ".join(command.collect_usage_pieces(context))

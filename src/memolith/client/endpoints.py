@@ -1,4 +1,7 @@
-"""What each method of `OwnerMemory` asks of a service."""
+"""HTTP endpoints of the methods of `OwnerMemory` and `Memolith`.
+
+A method is a generator: it yields calls, receives their decoded responses, and returns the result.
+"""
 
 from __future__ import annotations
 
@@ -21,6 +24,7 @@ from memolith.domain.memories import BaseMemory, History, Memory, Page
 from memolith.domain.messages import Message, Session
 from memolith.domain.owners import PendingWork, Statistics
 from memolith.domain.recall import RecallResult
+from memolith.domain.records import Record
 from memolith.domain.reports import Audit, IngestResult
 from memolith.errors import InvalidInput
 from memolith.policies import arguments
@@ -38,11 +42,12 @@ from memolith.services.work import WorkResult
 from memolith.text.cleaning import clean_stream
 
 _MESSAGES_PAGE_SIZE = 1_000
-"""How many messages the service gives at once."""
+"""Messages requested per page; the server's maximum."""
 
 _SEGMENT_CHARS = 64_000
-"""How much of a long text is sent at once, about: what the local model embeds in some ten seconds,
-so that nobody waits in vain, while the cuts cost little. A guess."""
+"""Approximate length of the segments of a streamed text. A guess: the local model embeds one in ten
+seconds.
+"""
 
 _REMEMBER = Endpoint("POST", "/v1/memories", Memory, use_idempotency_key=True)
 _LEARN = Endpoint("POST", "/v1/learn", LearnResult, use_idempotency_key=True)
@@ -83,7 +88,7 @@ def _call_by_id_or_key(
 
 
 def _build_id_method(route: Endpoint) -> EndpointMethod:
-    """Return a method that takes an id; what is none is never sent."""
+    """Return a method that validates its id before it sends a call."""
 
     def method(id: str, **given: Any) -> CallSequence:
         return (yield route.build_call({"id": arguments.parse_id(id), **given}))
@@ -178,20 +183,19 @@ def switch_profile(name: str, *, dry_run: bool, on_progress: object) -> CallSequ
 
 
 def reject_callable(value: object, field: str) -> None:
-    """Refuse what would have to be called by the service.
+    """Reject an argument that the server would have to call.
 
     Raises:
-        InvalidInput: It is given.
+        InvalidInput: The argument is not None.
     """
     if value is not None:
-        raise InvalidInput(field, "a service can't call a function of its client: leave it out")
+        raise InvalidInput(field, "a server cannot call a function of its client: omit it")
 
 
 def split_into_calls(pieces: Iterable[str], **given: Any) -> Iterable[CallSequence]:
-    """Return what `OwnerMemory.ingest_stream` asks, one after the other.
+    """Return the calls of `OwnerMemory.ingest_stream`, one per segment.
 
-    The text is cut at blank lines, as the library does before it cuts at meaning; each stretch is
-    taken in by itself.
+    The text is split at blank lines. The server splits each segment into chunks by meaning.
     """
     given["tags"] = arguments.check_list(given.get("tags", ()), "tags")
     return (_INGEST(text=piece, **given) for piece in _split_segments(pieces) if piece.strip())
@@ -201,7 +205,7 @@ def _split_segments(pieces: Iterable[str]) -> Iterator[str]:
     return clean_stream(pieces, segment_chars=_SEGMENT_CHARS)
 
 
-# --- shorthands: see `memolith.api.aliases` --------------------------------------------------------
+# --- Aliases of `memolith.api.aliases`
 
 
 def _build_remember_as(kind: str) -> EndpointMethod:
@@ -214,29 +218,29 @@ def _build_remember_as(kind: str) -> EndpointMethod:
 
 
 def search(query: str, top_k: int) -> CallSequence:
-    """See `Shorthands.search`."""
+    """See `Aliases.search`."""
     given = {"query": query, "top_k": top_k, "mode": "vector", "touch": False}
     return (yield _RECALL.build_call(given))
 
 
 def retrieve_context(query: str, limit: int) -> CallSequence:
-    """See `Shorthands.retrieve_context`."""
+    """See `Aliases.retrieve_context`."""
     return (yield from context(query=query, top_k=limit))
 
 
 def process_exchange(user: str, assistant: str, at: datetime | None) -> CallSequence:
-    """See `Shorthands.process_exchange`."""
+    """See `Aliases.process_exchange`."""
     return (yield _LEARN.build_call({"user": user, "assistant": assistant, "at": at}))
 
 
 def memories(limit: int = PAGE_SIZE, offset: int = 0) -> CallSequence:
-    """See `Shorthands.memories`."""
+    """See `Aliases.memories`."""
     page: Page = yield _LIST.build_call({"limit": limit, "offset": offset})
     return (page.memories, page.total) if page.memories else ((), 0)
 
 
 def active_count() -> CallSequence:
-    """See `Shorthands.active_count`."""
+    """See `Aliases.active_count`."""
     page: Page = yield _LIST.build_call({"limit": 1})
     return page.total
 
@@ -262,13 +266,11 @@ OWNER_METHODS: Mapping[str, EndpointMethod] = {
     "forget": Endpoint("POST", "/v1/forget", ForgetResult, use_idempotency_key=True),
     "purge": Endpoint("POST", "/v1/purge", PurgeResult, use_idempotency_key=True),
     "restore": _build_id_method(
-        Endpoint("POST", "/v1/memories/{id}/restore", Memory | Message, use_idempotency_key=True)
+        Endpoint("POST", "/v1/memories/{id}/restore", Record, use_idempotency_key=True)
     ),
-    "review": Endpoint(
-        "GET", "/v1/review", tuple[Memory | Message, ...], response_key="quarantined"
-    ),
+    "review": Endpoint("GET", "/v1/review", tuple[Record, ...], response_key="quarantined"),
     "approve": _build_id_method(
-        Endpoint("POST", "/v1/review/{id}/approve", Memory | Message, use_idempotency_key=True)
+        Endpoint("POST", "/v1/review/{id}/approve", Record, use_idempotency_key=True)
     ),
     "reject": _build_id_method(
         Endpoint("POST", "/v1/review/{id}/reject", ForgetResult, use_idempotency_key=True)
@@ -306,14 +308,14 @@ OWNER_METHODS: Mapping[str, EndpointMethod] = {
     "memories": memories,
     "active_count": active_count,
 }
-"""By name; all but `export`, `import_` and `ingest_stream`, which are streams."""
+"""Methods of one owner by name, except the streams `export`, `import_` and `ingest_stream`."""
 
 
-# --- What each method of `Memolith` asks of a service that is not of one owner; and what none doe
+# --- Methods of all owners
 
 
 _DRAIN_POLL_S = 10.0
-"""For how long the service waits at a time for its background."""
+"""Seconds that one request waits for the server's background work."""
 
 _CONSOLIDATION_RESULTS = tuple[ConsolidationResult, ...]
 
@@ -416,19 +418,19 @@ ADMIN_METHODS: Mapping[str, EndpointMethod] = {
     "drain": drain,
     "flush": Endpoint("POST", "/v1/upkeep/flush", is_retryable=True),
 }
-"""By name, as a service does them for an admin."""
+"""Methods of all owners by name; they need an admin key."""
 
-_API_KEY_HINT = "by `memolith api-key` where the store is"
+_API_KEY_HINT = "run `memolith api-key` on the server's machine"
 
 LOCAL_ONLY: Mapping[str, str] = {
     "create_api_key": _API_KEY_HINT,
     "api_keys": _API_KEY_HINT,
     "find_api_key": _API_KEY_HINT,
     "revoke_api_key": _API_KEY_HINT,
-    "backup": "by `memolith backup` where the store is",
-    "verify": "by `memolith verify` where the store is",
-    "retain": "by `memolith retain` where the store is",
-    "run_jobs": "the service's own worker does the jobs that are due",
+    "backup": "run `memolith backup` on the server's machine",
+    "verify": "run `memolith verify` on the server's machine",
+    "retain": "run `memolith retain` on the server's machine",
+    "run_jobs": "the server's worker runs the scheduled jobs",
     "chat_model": "send conversations to /v1/chat/completions instead",
 }
-"""What no service does for its clients, and how it is done."""
+"""Methods that are not available over HTTP, with what to do instead."""

@@ -1,20 +1,20 @@
-"""Values of the library, read from what a service sends; and arguments, as it takes them."""
+"""Protocol of the client: encoding, calls, retries and errors, independent of the HTTP library."""
 
 from __future__ import annotations
 
 import json
 import math
-import types
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from datetime import datetime
-from enum import Enum
-from functools import cache
-from typing import Any, Literal, TypeAlias, Union, get_args, get_origin, get_type_hints
+from typing import Any, TypeAlias
 from urllib.parse import quote, urlsplit, urlunsplit
 
-from memolith.domain import memories, messages, owners, recall, reports
-from memolith.domain.memories import Source
+import msgspec
+
+from memolith.domain.memories import Memory
+from memolith.domain.messages import Message
+from memolith.domain.records import Record
 from memolith.errors import (
     Conflict,
     Forbidden,
@@ -25,102 +25,36 @@ from memolith.errors import (
     StoreUnavailable,
 )
 from memolith.import_export.problems import UNKNOWN_PROBLEM, build_error
-from memolith.policies.consolidation import CompressionTrigger
 from memolith.policies.retries import RetryPolicy, parse_retry_after
-from memolith.ports.service import KeyRole, ModelUsage
-
-_TYPE_NAMES: Mapping[str, object] = {
-    name: value
-    for module in (memories, reports, memories, memories, messages, owners, recall, owners)
-    for name, value in vars(module).items()
-    if not name.startswith("_")
-} | {
-    each.__name__: each
-    for each in (datetime, Mapping, CompressionTrigger, KeyRole, ModelUsage, Source, Any)
-}
-"""What the annotations of values name; their own modules import it for type checking only."""
 
 
 def decode(value: Any, type_: Any) -> Any:
-    """Return a value of a type, read from parsed JSON.
+    """Return parsed JSON as a value of a type, for example a dataclass.
 
-    Args:
-        value: What was parsed.
-        as_: A dataclass, an enumeration, datetime, a plain type, or a tuple, list, mapping or
-            union of such.
+    Unknown fields are ignored.
 
     Raises:
-        ValueError, TypeError, KeyError: It is none of that type.
+        ValueError: The JSON does not match the type (`msgspec.ValidationError`).
     """
-    origin = get_origin(type_)
-    if type_ is Any or origin is Literal:
-        return value
-    if origin in (Union, types.UnionType):
-        return _decode_union(value, get_args(type_))
-    if origin in (tuple, list):
-        return origin(_decode_items(value, origin, get_args(type_)))
-    if origin is not None:  # a mapping
-        of = get_args(type_)[1]
-        return {key: decode(each, of) for key, each in value.items()}
-    if is_dataclass(type_):
-        made: Any = type_
-        return made(
-            **{
-                name: decode(value[name], of)
-                for name, of in _get_field_types(made)
-                if name in value
-            }
-        )
-    return _decode_scalar(value, type_)
+    return msgspec.convert(value, type_, dec_hook=_decode_record)
 
 
-def _decode_scalar(value: Any, type_: type) -> Any:
-    if type_ is datetime:
-        return datetime.fromisoformat(value)
-    if issubclass(type_, Enum) or type_ is float:
-        return type_(value)
-    if not isinstance(value, type_):
-        raise TypeError(f"{type(value).__name__} is no {type_.__name__}")
-    return value
-
-
-def _decode_items(values: Any, origin: type, item_types: tuple[Any, ...]) -> Iterable[Any]:
-    if not isinstance(values, list):
-        raise TypeError(f"{type(values).__name__} is no list")
-    if origin is tuple and (len(item_types) != 2 or item_types[1] is not Ellipsis):  # noqa: PLR2004 - tuple[X, ...]
-        return (decode(value, each) for value, each in zip(values, item_types, strict=True))
-    return (decode(value, item_types[0]) for value in values)
-
-
-def _decode_union(value: Any, alternatives: tuple[Any, ...]) -> Any:
-    """Return a value of that type of several of whose fields it has most."""
-    if value is None and type(None) in alternatives:
-        return None
-    rest = [each for each in alternatives if each is not type(None)]
-    if len(rest) > 1:
-        given = set(value)
-        rest.sort(
-            key=lambda each: len(given.intersection(name for name, _ in _get_field_types(each)))
-        )
-    return decode(value, rest[-1])
-
-
-@cache
-def _get_field_types(cls: Any) -> tuple[tuple[str, Any], ...]:
-    """Return the fields of a dataclass with their types."""
-    hints = get_type_hints(cls, localns=dict(_TYPE_NAMES))
-    return tuple((each.name, hints[each.name]) for each in fields(cls))
+def _decode_record(type_: Any, value: Any) -> Any:
+    """Decode a memory or a message: msgspec cannot decode a union of dataclasses."""
+    if type_ is not Record:
+        raise NotImplementedError(type_)
+    return msgspec.convert(value, Memory if "owner_id" in value else Message)
 
 
 def encode(value: object, field: str) -> Any:
-    """Return an argument as JSON has it: instants in ISO 8601, what is like a list as a list.
+    """Return an argument as a JSON value: datetimes in ISO 8601, iterables as lists.
 
     Args:
         value: The argument.
         field: Its name, for the error.
 
     Raises:
-        InvalidInput: There is no such thing in JSON.
+        InvalidInput: JSON cannot represent the value.
     """
     if isinstance(value, float) and not math.isfinite(value):
         raise InvalidInput(field, f"is {value}; must be a number")
@@ -134,15 +68,15 @@ def encode(value: object, field: str) -> Any:
         return {str(key): encode(each, field) for key, each in value.items()}
     if isinstance(value, Iterable) and not isinstance(value, (bytes, bytearray)):
         return [encode(each, field) for each in value]
-    raise InvalidInput(field, f"can't be sent to a service: it is a {type(value).__name__}")
+    raise InvalidInput(field, f"cannot be encoded as JSON: {type(value).__name__}")
 
 
-# --- Calls of a service, as values; and methods, as generators of calls
+# --- Calls and endpoints
 
 
 QueryParams: TypeAlias = tuple[tuple[str, str], ...]
 LineFactory: TypeAlias = Callable[[], Iterator[bytes]]
-"""Makes the lines of a body, anew at each try."""
+"""Creates the lines of a request body, anew for each attempt."""
 
 JSON = "application/json"
 LINES = "application/x-ndjson"
@@ -156,17 +90,17 @@ class Call:
     """One request.
 
     Attributes:
-        method: Of HTTP.
-        path: With what it names quoted.
-        query: What stands after it.
-        body: As JSON has it, or lines; None: there is none.
-        answer: What the answer is; None: nothing.
-        inside: The part of the answer that is meant; "": all of it.
-        once: Whether the service does it once, however often it is sent with the same key.
-        again: Whether doing it twice does no harm.
-        owner: Whom it concerns, where not the owner whose memory it is.
-        timeout_s: How long the answer may take beyond what is usual.
-        told: What arguments are called here that the service calls otherwise.
+        method: HTTP method.
+        path: Path with quoted arguments.
+        query: Query parameters.
+        body: JSON value, or a `LineFactory`; None for no body.
+        response_type: Type of the result; None if the response has no body.
+        response_key: Key of the result in the response; empty for the whole response.
+        use_idempotency_key: Whether to send an idempotency key, so that retries act once.
+        is_retryable: Whether the request may be repeated without an idempotency key.
+        owner: Owner to act for, if not the owner of the memory.
+        timeout_s: Seconds added to the connection's timeout.
+        argument_names: The client's argument names by the server's field names.
     """
 
     method: str
@@ -182,10 +116,11 @@ class Call:
     argument_names: Mapping[str, str] = field(default_factory=dict)
 
     def parse_response(self, value: Any) -> Any:
-        """Return the answer, read from parsed JSON.
+        """Return the result from a parsed JSON response.
 
         Raises:
-            ValueError, TypeError, KeyError: It is none.
+            ValueError: The response does not match the type.
+            LookupError: The response has no `response_key`.
         """
         if self.response_type is None:
             return None
@@ -198,16 +133,16 @@ EndpointMethod: TypeAlias = Callable[..., CallSequence]
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """A method that is one call: its arguments go into the path, and the query or the body.
+    """A method that sends one call: its arguments go into the path, and the query or the body.
 
     Attributes:
-        method: Of HTTP.
-        path: With names of arguments in braces.
-        answer: See `Call`.
-        inside: See `Call`.
-        once: See `Call`.
-        again: See `Call`; what only reads may always be sent again.
-        renamed: What arguments are called there, where not as here.
+        method: HTTP method.
+        path: Path with argument names in braces.
+        response_type: See `Call`.
+        response_key: See `Call`.
+        use_idempotency_key: See `Call`.
+        is_retryable: See `Call`; GET requests are always retryable.
+        wire_names: The server's field names by argument names, if they differ.
     """
 
     method: str
@@ -219,11 +154,11 @@ class Endpoint:
     wire_names: Mapping[str, str] = field(default_factory=dict)
 
     def __call__(self, **given: Any) -> CallSequence:
-        """Ask, and return what is answered."""
+        """Send the call and return its result."""
         return (yield self.build_call(given))
 
     def build_call(self, arguments: Mapping[str, Any]) -> Call:
-        """Return the call of such arguments."""
+        """Return the call for the arguments."""
         rest = {
             self.wire_names.get(name, name): encode(value, name)
             for name, value in arguments.items()
@@ -244,7 +179,7 @@ class Endpoint:
 
 
 def format_path(path: str, arguments: Mapping[str, Any]) -> str:
-    """Return a path with arguments in their places; none of them can become another path."""
+    """Return a path with quoted arguments; none of them can change the path's structure."""
     parts = path.split("/")
     return "/".join(
         _quote_segment(str(arguments[part[1:-1]])) if part.startswith(_PLACEHOLDER) else part
@@ -253,12 +188,12 @@ def format_path(path: str, arguments: Mapping[str, Any]) -> str:
 
 
 def _quote_segment(name: str) -> str:
-    # A name of dots alone would be taken for a step up.
+    # A segment of dots alone would be resolved as a parent directory.
     return quote(name, safe="", errors="replace").replace(".", "%2E")
 
 
 def build_query(arguments: Mapping[str, Any]) -> QueryParams:
-    """Return arguments as they stand after a path; what is None is left out."""
+    """Return arguments as query parameters, without those that are None."""
     pairs = (
         (name, each)
         for name, value in arguments.items()
@@ -272,11 +207,11 @@ def _format_query_value(value: Any) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-# --- A service as its client knows it: where it is, how it is asked, what its answers mean
+# --- Connection, responses and retries
 
 
 API_KEY_VARIABLE = "MEMOLITH_API_KEY"
-"""The environment variable that holds the key, where none is given."""
+"""Environment variable with the API key, used if no key is passed."""
 
 OWNER_HEADER = "X-Owner-Id"
 IDEMPOTENCY_HEADER = "Idempotency-Key"
@@ -287,22 +222,22 @@ _AUTH_STATUSES = frozenset({401, 403})
 _CONFLICT_STATUS = 409
 _BUSY_STATUSES = frozenset({429, 503})
 _MAX_DETAIL_CHARS = 500
-"""How much of what a service says an error repeats: a guess."""
+"""Maximum length of a server's message in an error. A guess."""
 
 _LIST_ARGUMENTS = frozenset({"messages", "history"})
-"""Arguments of which the library says which entry is wrong."""
+"""List arguments whose errors name the invalid entry."""
 
 RETRY_POLICY = RetryPolicy(max_retries=5, first_pause_s=0.1, max_pause_s=2.0)
 
 
 @dataclass(frozen=True, slots=True)
 class RequestAttempt:
-    """A request to be sent.
+    """A request to send.
 
     Attributes:
-        call: What is asked.
-        headers: What goes with it.
-        timeout_s: How long the answer may take.
+        call: The call.
+        headers: HTTP headers.
+        timeout_s: Timeout of the response.
     """
 
     call: Call
@@ -312,14 +247,14 @@ class RequestAttempt:
 
 @dataclass(frozen=True, slots=True)
 class RetryPause:
-    """A pause before the next try."""
+    """A pause before the next attempt."""
 
     seconds: float
 
 
 @dataclass(frozen=True, slots=True)
 class Response:
-    """What was answered."""
+    """An HTTP response with lower-case header names."""
 
     status: int
     headers: Mapping[str, str]
@@ -328,13 +263,13 @@ class Response:
 
 @dataclass(frozen=True, slots=True)
 class RequestFailure:
-    """No answer: the connection failed, or it took too long.
+    """A failed connection or a timeout.
 
     Attributes:
-        problem: What happened, in a phrase.
-        is_unsent: Whether the service can't have heard of it.
-        is_overdue: Whether it took too long.
-        waited_s: For how long it was waited.
+        problem: Description of the failure.
+        is_unsent: Whether the server cannot have received the request.
+        is_timeout: Whether the response timed out.
+        waited_s: Time waited for a response, in seconds.
     """
 
     problem: str
@@ -349,13 +284,13 @@ AttemptSteps: TypeAlias = Generator[RequestAttempt | RetryPause, AttemptResult, 
 
 @dataclass(frozen=True, slots=True)
 class ServiceConnection:
-    """Where a service is, and how it is asked.
+    """Address and settings of a server.
 
     Attributes:
-        url: Where, without a slash at its end.
-        key: What is shown; "": nothing.
-        timeout_s: How long an answer may take.
-        retrying: How often what failed is tried again.
+        url: Base URL without a trailing slash.
+        key: API key; empty for none.
+        timeout_s: Timeout of a response.
+        retry_policy: Policy for failed attempts.
     """
 
     url: str
@@ -364,7 +299,7 @@ class ServiceConnection:
     retry_policy: RetryPolicy = RETRY_POLICY
 
     def build_headers(self, call: Call, owner: str | None) -> dict[str, bytes]:
-        """Return what goes with a call for an owner."""
+        """Return the headers of a call for an owner."""
         given = {"Accept": f"{JSON}, {LINES}".encode()}
         if self.key:
             given["Authorization"] = f"Bearer {self.key}".encode()
@@ -375,11 +310,11 @@ class ServiceConnection:
         return given
 
     def build_error(self, response: Response, argument_names: Mapping[str, str]) -> MemolithError:
-        """Return the error that an answer tells of.
+        """Return the error that a response reports.
 
         Args:
-            reply: The answer.
-            told_as: What arguments are called here, by what the service calls them.
+            response: An unsuccessful response.
+            argument_names: The client's argument names by the server's field names.
         """
         told = _parse_problem_document(response.body)
         detail = str(told.get("detail") or "")[:_MAX_DETAIL_CHARS]
@@ -400,30 +335,32 @@ class ServiceConnection:
             field_ = _get_argument_name(str(wrong.get("field", "request")), argument_names)
             return InvalidInput(field_, str(wrong.get("problem", detail)))
         if response.status in _AUTH_STATUSES:
-            return Forbidden(f"{self.url}: {detail or 'the key is refused'}")
+            return Forbidden(f"{self.url}: {detail or 'invalid API key'}")
         if response.status == _CONFLICT_STATUS:
             return Conflict(detail)
         return ServiceFailed(
             self.url,
-            f"{detail or 'gave no answer that can be used'} (status {response.status})",
+            f"{detail or 'unexpected response'} (status {response.status})",
             status=response.status,
             retryable=response.status in _BUSY_STATUSES,
             retry_after_s=get_retry_after_s(response),
         )
 
     def build_connection_error(self, failure: RequestFailure) -> StoreUnavailable:
-        """Return the error of a call that was not answered."""
-        return StoreUnavailable(f"the service at {self.url}: {failure.problem}", failure.waited_s)
+        """Return the error of a failed connection."""
+        return StoreUnavailable(f"the server at {self.url} {failure.problem}", failure.waited_s)
 
     def build_invalid_response_error(self) -> ServiceFailed:
-        """Return the error of an answer that is none."""
-        return ServiceFailed(self.url, "gave an answer that can't be read: is it Memolith?")
+        """Return the error of a response that cannot be decoded."""
+        return ServiceFailed(
+            self.url, "sent an invalid response; check that it is a Memolith server"
+        )
 
     def parse_response(self, call: Call, response: Response) -> Any:
-        """Return what a call was answered.
+        """Return the result of a call.
 
         Raises:
-            MemolithError: It failed.
+            MemolithError: The call failed, or its response cannot be decoded.
         """
         if response.status not in _SUCCESS_STATUSES:
             raise self.build_error(response, call.argument_names)
@@ -439,17 +376,17 @@ class ServiceConnection:
             ArithmeticError,
             RecursionError,
         ):
-            raise self.build_invalid_response_error() from None  # the other holds what came
+            raise self.build_invalid_response_error() from None  # it contains the response
 
 
 def get_retry_after_s(response: Response) -> float | None:
-    """Return how long the service asks to be left alone, in seconds; None: it does not."""
+    """Return the server's `Retry-After` in seconds; None if it sent none."""
     given = response.headers.get("retry-after")
     return None if given is None else parse_retry_after(given, response.headers.get("date", ""))
 
 
 def should_retry(response: Response) -> bool:
-    """Whether the service did nothing, and asks to be asked again."""
+    """Return whether the server did not process the request and asks for a retry."""
     if "retry-after" not in response.headers:
         return False
     if response.status == _CONFLICT_STATUS:
@@ -460,14 +397,14 @@ def should_retry(response: Response) -> bool:
 
 @dataclass
 class CallRunner:
-    """Carries out a method: sends its calls, again where that does no harm.
+    """Runs a method: yields attempts and pauses to a transport and retries failed calls.
 
     Attributes:
-        service: Who is asked.
-        owner: Whose memory it is; None: nobody's.
-        now_s: A clock that only goes forward, in seconds.
-        chance: From 0 to 1, evenly.
-        token: Names a request.
+        service: Connection to the server.
+        owner: Owner to act for; None for calls that concern all owners.
+        now_s: Monotonic clock, in seconds.
+        get_jitter: Returns random numbers from 0 to 1.
+        new_token: Returns new idempotency keys.
     """
 
     service: ServiceConnection
@@ -477,7 +414,7 @@ class CallRunner:
     new_token: Any
 
     def run(self, calls: CallSequence) -> AttemptSteps:
-        """Give what is to be done next, and be sent what came of it; return what is answered."""
+        """Yield the attempts and pauses of a method; return its result."""
         answer = None
         while True:
             try:
@@ -487,7 +424,7 @@ class CallRunner:
             answer = yield from self.run_call(call)
 
     def run_call(self, call: Call) -> AttemptSteps:
-        """Return what one call is answered."""
+        """Yield the attempts and pauses of one call; return its result."""
         headers = self.service.build_headers(call, self.owner)
         if call.use_idempotency_key:
             headers[IDEMPOTENCY_HEADER] = self.new_token().encode()
@@ -502,14 +439,14 @@ class CallRunner:
             yield RetryPause(pause_s)
         if isinstance(outcome, Response):
             return self.service.parse_response(call, outcome)
-        assert isinstance(outcome, RequestFailure)  # noqa: S101 - a driver says what came of a sending
+        assert isinstance(outcome, RequestFailure)  # noqa: S101 - a transport answers each attempt
         waited_s = max(outcome.waited_s, self.now_s() - started_s)
         raise self.service.build_connection_error(replace(outcome, waited_s=waited_s))
 
     def _get_pause_s(
         self, call: Call, result: AttemptResult, tries: int, elapsed_s: float
     ) -> float | None:
-        """Return how long to wait before the next try; None: there is none."""
+        """Return the pause before the next attempt, in seconds; None to give up."""
         asked = None
         if isinstance(result, Response):
             if not should_retry(result):
@@ -525,10 +462,10 @@ class CallRunner:
 
 
 def validate_url(url: str) -> str:
-    """Return where a service is, without a slash at the end.
+    """Return a server's base URL without a trailing slash.
 
     Raises:
-        InvalidConfiguration: That is no address.
+        InvalidConfiguration: The URL is invalid, or contains credentials, a query or a fragment.
     """
     try:
         parts = urlsplit(url.strip())
@@ -536,16 +473,16 @@ def validate_url(url: str) -> str:
     except ValueError:
         is_address = False
     if not is_address or parts.username or parts.password or parts.query or parts.fragment:
-        problem = "must be an address as http://127.0.0.1:8377, and hold no key"
+        problem = "must be a URL such as http://127.0.0.1:8377, without credentials"
         raise InvalidConfiguration("url", problem)
     return urlunsplit((parts.scheme, parts.netloc, parts.path.rstrip("/"), "", ""))
 
 
 def validate_timeout(timeout_s: float) -> float:
-    """Return how long an answer may take, in seconds.
+    """Return a valid timeout, in seconds.
 
     Raises:
-        InvalidConfiguration: That is no time, or none at all.
+        InvalidConfiguration: The timeout is not a finite number above 0.
     """
     if not 0 < timeout_s < float("inf"):
         raise InvalidConfiguration("timeout_s", f"is {timeout_s}; must be more than 0")
@@ -553,21 +490,22 @@ def validate_timeout(timeout_s: float) -> float:
 
 
 def validate_key(key: str | None, env: Mapping[str, str]) -> str:
-    """Return the key to show, as given, else as the environment has it; "": none.
+    """Return the API key: the argument, or the environment variable; empty for none.
 
     Raises:
-        InvalidConfiguration: That can be no key; it is not repeated.
+        InvalidConfiguration: The key contains invalid characters. The error does not contain the
+            key.
     """
     found = (env.get(API_KEY_VARIABLE, "") if key is None else key).strip()
     if not found.isascii() or not found.isprintable() or " " in found:
         raise InvalidConfiguration(
-            "key", "is no key of a service", "argument" if key else API_KEY_VARIABLE
+            "key", "is not a valid API key", "argument" if key else API_KEY_VARIABLE
         )
     return found
 
 
 def _get_argument_name(location: str, argument_names: Mapping[str, str]) -> str:
-    """Return which argument is meant by a place in a request: "messages.1.at" is messages[1].at."""
+    """Return the argument at a location: `messages.1.at` becomes `messages[1].at`."""
     name, *within = location.split(".")
     name = argument_names.get(name, name)
     if name not in _LIST_ARGUMENTS or not within:
@@ -576,7 +514,7 @@ def _get_argument_name(location: str, argument_names: Mapping[str, str]) -> str:
 
 
 def _parse_problem_document(body: bytes) -> Mapping[str, Any]:
-    """Return a problem document; empty where it is none."""
+    """Return a parsed problem document, or an empty mapping."""
     try:
         return _as_mapping(json.loads(body))
     except (ValueError, RecursionError):

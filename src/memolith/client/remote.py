@@ -1,7 +1,7 @@
-"""The methods of `OwnerMemory` and `Memolith`, done by a service.
+"""Remote variants of `OwnerMemory` and `Memolith`, which call a Memolith server.
 
-What each asks stands once, in `asking` and `upkeep`. Here it becomes methods of four classes, whose
-signatures are those of the library's own, which they inherit.
+`endpoints` defines the calls. This module turns them into methods with the signatures of the local
+classes.
 """
 
 from __future__ import annotations
@@ -46,10 +46,10 @@ _OWNER_METHOD_NAMES = (*endpoints.OWNER_METHODS, "import_")
 
 
 def build_service_connection(url: str, key: str | None, timeout_s: float) -> ServiceConnection:
-    """Return a service as arguments and the environment have it.
+    """Return the connection for the arguments and the environment.
 
     Raises:
-        InvalidConfiguration: An argument can't be taken, or the client is not installed.
+        InvalidConfiguration: An argument is invalid, or `httpx` is not installed.
     """
     require_package("httpx", "url", extra="client")
     return ServiceConnection(
@@ -58,7 +58,7 @@ def build_service_connection(url: str, key: str | None, timeout_s: float) -> Ser
 
 
 def wrap_method(method: Callable[..., Any], endpoint: EndpointMethod) -> Callable[..., Any]:
-    """Return a method that asks a service, with the signature of the library's."""
+    """Return a method that calls an endpoint, with the signature of the local method."""
     signature = inspect.signature(method)
 
     @wraps(method)
@@ -71,7 +71,7 @@ def wrap_method(method: Callable[..., Any], endpoint: EndpointMethod) -> Callabl
 
 
 def wrap_async_method(method: Callable[..., Any], endpoint: EndpointMethod) -> Callable[..., Any]:
-    """Return what `asked` does, awaitable."""
+    """Return an asynchronous method that calls an endpoint."""
     signature = inspect.signature(method)
 
     @wraps(method)
@@ -85,7 +85,7 @@ def wrap_async_method(method: Callable[..., Any], endpoint: EndpointMethod) -> C
 def _bind_arguments(
     signature: inspect.Signature, self: object, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> dict[str, Any]:
-    """Return the arguments of a call by name, with the defaults of those that are not given."""
+    """Return the arguments of a call by name, including defaults."""
     bound = signature.bind(self, *args, **kwargs)
     bound.apply_defaults()
     return dict(list(bound.arguments.items())[1:])
@@ -102,7 +102,7 @@ def _parse_record(line: bytes, owner: str) -> Record | None:
 
 
 def _copy_signatures(cls: type, source: type) -> None:
-    """Let the streams of a class have the signatures of another's."""
+    """Give the streaming methods of a class the signatures of those of another class."""
     for name in ("export", "import_", "ingest_stream"):
         if name in vars(cls):
             vars(cls)[name].__wrapped__ = getattr(source, name)
@@ -121,14 +121,14 @@ def _build_import_calls(records: Sequence[Record | ImportedMemory], owner: str) 
     )
 
 
-# --- one owner ----------------------------------------------------------------------------------
+# --- One owner
 
 
 class RemoteOwnerMemory(OwnerMemory):
-    """What one owner remembers, at a service. Thread-safe; costs nothing to make."""
+    """Memory of one owner on a server. Thread-safe and cheap to create."""
 
     def __init__(self, owner_id: str, transport: Transport) -> None:
-        """Use `Memolith.owner` to make one."""
+        """Create the memory; called by `Memolith.owner`."""
         self.owner_id = self._whose = validate_name(owner_id, "owner")
         self._link = transport
 
@@ -160,16 +160,16 @@ _copy_signatures(RemoteOwnerMemory, OwnerMemory)
 
 
 class AsyncRemoteOwnerMethods:
-    """What one owner remembers, at a service, for asynchronous code."""
+    """Memory of one owner on a server, for asynchronous code."""
 
     def __init__(self, owner_id: str, transport: AsyncTransport) -> None:
-        """Use `AsyncMemolith.owner` to make one."""
+        """Create the memory; called by `AsyncMemolith.owner`."""
         self._whose = validate_name(owner_id, "owner")
         self._link = transport
 
     @property
     def owner_id(self) -> str:
-        """Whose memory it is."""
+        """The owner's id."""
         return self._whose
 
     async def export(self) -> AsyncIterator[Record]:
@@ -193,16 +193,16 @@ class AsyncRemoteOwnerMethods:
             yield await self._link.execute(each, self._whose)
 
 
-# --- all owners ---------------------------------------------------------------------------------
+# --- All owners
 
 
 class RemoteMethods:
-    """The memory of many owners, at a service. Thread-safe."""
+    """Memory of all owners on a server. Thread-safe."""
 
     _whose = None
 
     def __init__(self, transport: Transport) -> None:
-        """Use `Memolith.connect` to make one."""
+        """Create the memory; called by `Memolith.connect`."""
         self._link = transport
 
     def owner(self, owner_id: str) -> RemoteOwnerMemory:
@@ -211,11 +211,11 @@ class RemoteMethods:
 
     @property
     def idempotency(self) -> IdempotencyStore:
-        """See `Memolith.idempotency`: it is the service's own."""
-        raise LibraryOnly("idempotency", "it is the service's own")
+        """Not available: the server manages idempotency itself."""
+        raise LibraryOnly("idempotency", "the server manages idempotency itself")
 
     def close(self) -> None:
-        """Let go of all connections. Closing twice is no error."""
+        """Close all connections. Closing twice is allowed."""
         self._link.close()
 
     def __repr__(self) -> str:
@@ -223,16 +223,16 @@ class RemoteMethods:
 
 
 class AsyncRemoteMethods:
-    """The memory of many owners, at a service, for asynchronous code."""
+    """Memory of all owners on a server, for asynchronous code."""
 
     _whose = None
 
     def __init__(self, transport: AsyncTransport) -> None:
-        """Use `AsyncMemolith.connect` to make one."""
+        """Create the memory; called by `AsyncMemolith.connect`."""
         self._link = transport
 
     async def close(self) -> None:
-        """Let go of all connections. Closing twice is no error."""
+        """Close all connections. Closing twice is allowed."""
         await self._link.close()
 
     def __repr__(self) -> str:
@@ -240,7 +240,7 @@ class AsyncRemoteMethods:
 
 
 def install_remote(cls: T) -> T:
-    """Have the methods that a class inherits from `Memolith` done by a service."""
+    """Replace the methods inherited from `Memolith` by calls of a server."""
     _install_methods(
         cls,
         endpoints.ADMIN_METHODS,
@@ -251,7 +251,7 @@ def install_remote(cls: T) -> T:
 
 
 def install_async_remote(cls: T) -> T:
-    """Have the methods that a class inherits from `AsyncMemolith` done by a service."""
+    """Replace the methods inherited from `AsyncMemolith` by calls of a server."""
     _install_methods(
         cls,
         endpoints.ADMIN_METHODS,
@@ -263,7 +263,7 @@ def install_async_remote(cls: T) -> T:
 
 
 def install_async_remote_owner(cls: T) -> T:
-    """Have the methods that a class inherits from `AsyncOwnerMemory` done by a service."""
+    """Replace the methods inherited from `AsyncOwnerMemory` by calls of a server."""
     _install_methods(
         cls,
         endpoints.OWNER_METHODS,
@@ -296,32 +296,32 @@ def _build_owner_dispatcher(method: Callable[..., Any], name: str) -> Callable[.
     return call
 
 
-# --- The library's own doors, at a service. Imported when one is connected to
+# --- Public classes
 
 
 def build_transport(url: str, key: str | None, timeout_s: float) -> Transport:
-    """Return the way to a service; errors as in `Memolith.connect`."""
+    """Return a transport; errors as in `Memolith.connect`."""
     return Transport(build_service_connection(url, key, timeout_s))
 
 
 def build_async_transport(url: str, key: str | None, timeout_s: float) -> AsyncTransport:
-    """Return the way to a service for asynchronous code; errors as in `Memolith.connect`."""
+    """Return an asynchronous transport; errors as in `Memolith.connect`."""
     return AsyncTransport(build_service_connection(url, key, timeout_s))
 
 
 @install_remote
 class RemoteMemolith(RemoteMethods, Memolith):
-    """`Memolith`, at a service: see `Memolith.connect`."""
+    """`Memolith` on a server: see `Memolith.connect`."""
 
 
 @install_async_remote_owner
 class AsyncRemoteOwnerMemory(AsyncRemoteOwnerMethods, AsyncOwnerMemory):
-    """`AsyncOwnerMemory`, at a service: see `AsyncMemolith.connect`."""
+    """`AsyncOwnerMemory` on a server: see `AsyncMemolith.connect`."""
 
 
 @install_async_remote
 class AsyncRemoteMemolith(AsyncRemoteMethods, AsyncMemolith):
-    """`AsyncMemolith`, at a service: see `AsyncMemolith.connect`."""
+    """`AsyncMemolith` on a server: see `AsyncMemolith.connect`."""
 
     def owner(self, owner_id: str) -> AsyncRemoteOwnerMemory:
         """Return the memory of one owner."""

@@ -1,4 +1,4 @@
-"""The two ways to reach a service: with threads, or from an event loop."""
+"""HTTP transports of the client: synchronous and asynchronous."""
 
 from __future__ import annotations
 
@@ -39,19 +39,19 @@ if TYPE_CHECKING:
     import httpx
 
 CONNECT_TIMEOUT_S = 5.0
-"""How long to wait for a connection at most: a guess; a service is near, or has a proxy near."""
+"""Connection timeout. A guess: a server, or its proxy, is near."""
 
 _MAX_CONNECTIONS = 64
-"""How many calls may be under way: half of what a service takes by default."""
+"""Maximum number of concurrent calls: half of the server's default limit."""
 
 _UPLOAD_CHUNK_BYTES = 1 << 16
-"""How much of a stream is sent at a time."""
+"""Size of the chunks of a streamed request body."""
 
 _RANDOM = random.SystemRandom()
 
 
 class _TransportBase:
-    """What both ways have in common."""
+    """Shared parts of both transports."""
 
     def __init__(self, service: ServiceConnection) -> None:
         self.service = service
@@ -60,7 +60,7 @@ class _TransportBase:
         return CallRunner(self.service, owner, time.monotonic, _RANDOM.random, _new_token)
 
     def client_options(self) -> dict[str, Any]:
-        """Return how a client of `httpx` is opened."""
+        """Return the arguments of an `httpx` client."""
         import httpx
 
         return {
@@ -71,7 +71,7 @@ class _TransportBase:
         }
 
     def request_options(self, attempt: RequestAttempt, body: Any) -> dict[str, Any]:
-        """Return what a client of `httpx` is told to send."""
+        """Return the arguments of an `httpx` request."""
         import httpx
 
         return {
@@ -85,18 +85,18 @@ class _TransportBase:
 
 
 class Transport(_TransportBase):
-    """Reaches a service with threads. Thread-safe."""
+    """Synchronous transport. Thread-safe."""
 
     def __init__(self, service: ServiceConnection, client: httpx.Client | None = None) -> None:
-        """Open connections as they are needed; or use a client."""
+        """Use an `httpx` client, or create one."""
         import httpx
 
         super().__init__(service)
         self._client = client or httpx.Client(**self.client_options())
-        weakref.finalize(self, self._client.close)  # a `Memolith` need not be closed either
+        weakref.finalize(self, self._client.close)  # closing a `Memolith` is optional
 
     def execute(self, calls: CallSequence, owner: str | None = None) -> Any:
-        """Return what a method is answered."""
+        """Run a method and return its result."""
         steps = self.new_runner(owner).run(calls)
         outcome: AttemptResult = None
         while True:
@@ -107,7 +107,7 @@ class Transport(_TransportBase):
             outcome = self._perform(step)
 
     def stream_lines(self, call: Call, owner: str) -> Iterator[bytes]:
-        """Yield the lines of an answer as they come."""
+        """Yield the lines of a response as they arrive."""
         sending = RequestAttempt(
             call, self.service.build_headers(call, owner), self.service.timeout_s
         )
@@ -129,7 +129,7 @@ class Transport(_TransportBase):
             return closing(client.send(request, stream=True))
 
     def close(self) -> None:
-        """Let go of all connections."""
+        """Close all connections."""
         self._client.close()
 
     def _perform(self, step: RequestAttempt | RetryPause) -> AttemptResult:
@@ -153,17 +153,17 @@ class Transport(_TransportBase):
 
 
 class AsyncTransport(_TransportBase):
-    """Reaches a service from an event loop."""
+    """Transport for event loops."""
 
     def __init__(self, service: ServiceConnection, client: httpx.AsyncClient | None = None) -> None:
-        """Open connections as they are needed; or use a client."""
+        """Use an `httpx` client, or create one."""
         import httpx
 
         super().__init__(service)
         self._client = client or httpx.AsyncClient(**self.client_options())
 
     async def execute(self, calls: CallSequence, owner: str | None = None) -> Any:
-        """Return what a method is answered."""
+        """Run a method and return its result."""
         steps = self.new_runner(owner).run(calls)
         outcome: AttemptResult = None
         while True:
@@ -174,7 +174,7 @@ class AsyncTransport(_TransportBase):
             outcome = await self._perform(step)
 
     async def stream_lines(self, call: Call, owner: str) -> AsyncIterator[bytes]:
-        """Yield the lines of an answer as they come."""
+        """Yield the lines of a response as they arrive."""
         sending = RequestAttempt(
             call, self.service.build_headers(call, owner), self.service.timeout_s
         )
@@ -203,7 +203,7 @@ class AsyncTransport(_TransportBase):
             return aclosing(await client.send(request, stream=True))
 
     async def close(self) -> None:
-        """Let go of all connections."""
+        """Close all connections."""
         await self._client.aclose()
 
     async def _perform(self, step: RequestAttempt | RetryPause) -> AttemptResult:
@@ -227,7 +227,7 @@ class AsyncTransport(_TransportBase):
 
 
 class _LineSplitter:
-    """Puts pieces of a stream together to lines, each with its end."""
+    """Joins the chunks of a stream and splits it into lines."""
 
     def __init__(self) -> None:
         self._buffer = b""
@@ -249,9 +249,9 @@ def _is_outside_client_call(_: logging.LogRecord) -> bool:
 
 @contextmanager
 def _silence_http_logs() -> Iterator[None]:
-    """Keep out of logs what the library of HTTP notes: addresses name sessions and keys."""
+    """Suppress the HTTP library's logs of URLs, which contain session names and memory keys."""
     for name in ("httpx", "httpcore"):
-        logging.getLogger(name).addFilter(_is_outside_client_call)  # the same one is added once
+        logging.getLogger(name).addFilter(_is_outside_client_call)  # a filter is added only once
     ours = _IS_CLIENT_CALL.set(True)
     try:
         yield
@@ -268,10 +268,10 @@ def _build_closed_error() -> StoreUnavailable:
 
 
 def _encode_body(call: Call) -> Any:
-    """Return the body of a call: bytes, an iterator of pieces, or none.
+    """Return the request body: bytes, an iterator of bytes, or None.
 
     Raises:
-        InvalidInput: A text of it is none.
+        InvalidInput: The body cannot be encoded.
     """
     if callable(call.body):
         return _batch_lines(call.body())
@@ -280,11 +280,13 @@ def _encode_body(call: Call) -> Any:
     try:
         return msgspec.json.encode(call.body)
     except (UnicodeEncodeError, OverflowError, RecursionError):
-        raise InvalidInput("request", "holds what can't be sent: a lone surrogate, say") from None
+        raise InvalidInput(
+            "request", "cannot be encoded, for example because of a lone surrogate"
+        ) from None
 
 
 def _batch_lines(lines: Iterator[bytes]) -> Iterator[bytes]:
-    """Yield lines, several at a time."""
+    """Yield lines, joined into chunks."""
     gathered = bytearray()
     for line in lines:
         gathered += line
@@ -312,15 +314,13 @@ def _get_http_errors() -> tuple[type[Exception], ...]:
 
 
 def _classify_failure(error: Exception, waited_s: float) -> RequestFailure:
-    """Return what became of a request that was not answered, in words that hold nothing of it."""
+    """Return the failure that an `httpx` error reports, without content of the request."""
     import httpx
 
     if isinstance(error, httpx.ConnectError | httpx.ConnectTimeout | httpx.PoolTimeout):
-        return RequestFailure("can't be reached", is_unsent=True, waited_s=waited_s)
+        return RequestFailure("cannot be reached", is_unsent=True, waited_s=waited_s)
     if isinstance(error, httpx.TimeoutException):
-        return RequestFailure("gave no answer in time", is_timeout=True, waited_s=waited_s)
+        return RequestFailure("did not respond in time", is_timeout=True, waited_s=waited_s)
     if isinstance(error, httpx.TransportError):
-        return RequestFailure("broke off the connection", waited_s=waited_s)
-    return RequestFailure(
-        f"gave an answer that can't be read ({type(error).__name__})", is_timeout=True
-    )
+        return RequestFailure("closed the connection", waited_s=waited_s)
+    return RequestFailure(f"sent an invalid response ({type(error).__name__})", is_timeout=True)

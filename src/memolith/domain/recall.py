@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal
 
-from memolith.domain.memories import Memory, Span
-from memolith.domain.messages import Message
+from memolith.domain.memories import Span
+from memolith.domain.records import Record
 
 SearchMode = Literal["hybrid", "vector", "keyword"]
 
@@ -94,7 +94,7 @@ class RecalledItem:
         suspicious: Whether it is a suspected prompt injection.
     """
 
-    record: Memory | Message
+    record: Record
     score: Score
     passage: Span
     tokens: int

@@ -67,10 +67,12 @@ class _ConversationIndex:
         norm = K1 * (1.0 - B + B * lengths / mean)
         score = np.zeros(len(lengths))
         for term in dict.fromkeys(query):
-            held = self.document_frequencies[term]
-            idf = math.log1p((len(lengths) - held + 0.5) / (held + 0.5))
-            often = np.array([words[term] for words in self.frequencies], dtype=np.float64)
-            score += idf * often * (K1 + 1.0) / (often + norm)
+            document_frequency = self.document_frequencies[term]
+            idf = math.log1p((len(lengths) - document_frequency + 0.5) / (document_frequency + 0.5))
+            term_frequencies = np.array(
+                [words[term] for words in self.frequencies], dtype=np.float64
+            )
+            score += idf * term_frequencies * (K1 + 1.0) / (term_frequencies + norm)
         return score
 
 
@@ -123,8 +125,8 @@ class Baselines:
 
     def _get_index(self, conversation: Conversation) -> _ConversationIndex:
         if conversation.id not in self._indexes:
-            made = _build_index(conversation, self.embedder, self.counter)
-            self._indexes[conversation.id] = made
+            index = _build_index(conversation, self.embedder, self.counter)
+            self._indexes[conversation.id] = index
         return self._indexes[conversation.id]
 
 
@@ -148,8 +150,8 @@ def _build_index(
 def _get_embedded_texts(message: Message, counter: TokenCounter) -> list[str]:
     """Return the texts that are embedded for a message: at least one."""
     spans = [span for span, _ in passages(message.content, counter)]
-    parts = [span.extract(message.content) for span in spans] or [message.content]
-    return [build_embedded_text(message.speaker, part) for part in parts]
+    texts = [span.extract(message.content) for span in spans] or [message.content]
+    return [build_embedded_text(message.speaker, text) for text in texts]
 
 
 def _scale_to_unit(values: Floats) -> Floats:
@@ -159,6 +161,6 @@ def _scale_to_unit(values: Floats) -> Floats:
 
 def _compute_reciprocal_ranks(values: Floats) -> Floats:
     """Return 1/(60 + rank). The highest value has rank 1; ties keep their order."""
-    places = np.empty(len(values))
-    places[np.argsort(-values, kind="stable")] = np.arange(1, len(values) + 1)
-    return 1.0 / (RRF_K + places)
+    ranks = np.empty(len(values))
+    ranks[np.argsort(-values, kind="stable")] = np.arange(1, len(values) + 1)
+    return 1.0 / (RRF_K + ranks)

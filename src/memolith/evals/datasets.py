@@ -213,8 +213,8 @@ def _build_locomo_conversation(where: str, sample: _LocomoSample) -> Conversatio
     sessions = check_unique_ids(
         where, tuple(_build_locomo_session(where, sample, number) for number in numbers)
     )
-    known, asked_at = get_external_ids(sessions), get_end_time(sessions)
-    questions = tuple(_build_locomo_question(item, known, asked_at) for item in sample.qa)
+    message_ids, asked_at = get_external_ids(sessions), get_end_time(sessions)
+    questions = tuple(_build_locomo_question(item, message_ids, asked_at) for item in sample.qa)
     return Conversation(sample.sample_id, sample.sample_id, sessions, questions)
 
 
@@ -231,10 +231,10 @@ def _build_locomo_session(where: str, sample: _LocomoSample, number: int) -> Dia
                 turn.speaker,
                 _get_locomo_text(turn),
                 role=Role.PARTICIPANT,
-                at=start + timedelta(seconds=place),
+                at=start + timedelta(seconds=index),
                 external_id=turn.dia_id,
             )
-            for place, turn in enumerate(turns)
+            for index, turn in enumerate(turns)
         ),
     )
 
@@ -254,15 +254,15 @@ def _parse_locomo_time(where: str, value: object) -> datetime:
 
 
 def _build_locomo_question(
-    item: _LocomoQuestion, known: frozenset[str], asked_at: datetime
+    item: _LocomoQuestion, message_ids: frozenset[str], asked_at: datetime
 ) -> Question:
-    named = [turn_id for text in item.evidence for turn_id in _TURN_ID.findall(text)]
+    turn_ids = [turn_id for text in item.evidence for turn_id in _TURN_ID.findall(text)]
     answer = item.answer if item.answer is not None else item.adversarial_answer
     return Question(
         text=item.question,
         answer="" if answer is None else str(answer),
         category=LOCOMO_CATEGORIES.get(item.category, str(item.category)),
-        evidence=tuple(dict.fromkeys(turn_id for turn_id in named if turn_id in known)),
+        evidence=tuple(dict.fromkeys(turn_id for turn_id in turn_ids if turn_id in message_ids)),
         asked_at=asked_at,
     )
 
@@ -314,8 +314,10 @@ def _build_beam_conversation(where: str, sample: _BeamSample) -> Conversation:
     sessions = check_unique_ids(
         where, tuple(DialogueSession(name, tuple(m)) for name, m in batches.items())
     )
-    known, asked_at = get_external_ids(sessions), get_end_time(sessions)
-    questions = tuple(_build_beam_question(item, known, asked_at) for item in sample.questions)
+    message_ids, asked_at = get_external_ids(sessions), get_end_time(sessions)
+    questions = tuple(
+        _build_beam_question(item, message_ids, asked_at) for item in sample.questions
+    )
     return Conversation(str(sample.id), f"beam-{sample.id}", sessions, questions)
 
 
@@ -345,14 +347,16 @@ def _parse_anchor(turn: _BeamTurn) -> datetime | None:
 
 
 def _build_beam_question(
-    item: _BeamQuestion, known: frozenset[str], asked_at: datetime
+    item: _BeamQuestion, known_ids: frozenset[str], asked_at: datetime
 ) -> Question:
-    named = [str(message_id) for message_id in item.evidence]
+    evidence_ids = [str(message_id) for message_id in item.evidence]
     return Question(
         text=item.question,
         answer="" if item.answer is None else str(item.answer),
         category=item.type,
-        evidence=tuple(dict.fromkeys(message_id for message_id in named if message_id in known)),
+        evidence=tuple(
+            dict.fromkeys(message_id for message_id in evidence_ids if message_id in known_ids)
+        ),
         asked_at=asked_at,
     )
 
@@ -426,9 +430,9 @@ def _build_jsonl_conversation(path: str, name: str, lines: _NumberedLines) -> Co
     sessions = check_unique_ids(
         where, tuple(DialogueSession(id_, tuple(m)) for id_, m in batches.items())
     )
-    known, end = get_external_ids(sessions), get_end_time(sessions)
+    message_ids, end = get_external_ids(sessions), get_end_time(sessions)
     questions = tuple(
-        _build_jsonl_question(f"{path}, line {number}", line, known, end)
+        _build_jsonl_question(f"{path}, line {number}", line, message_ids, end)
         for number, line in lines
         if isinstance(line, _QuestionLine)
     )
@@ -446,9 +450,9 @@ def _build_jsonl_message(where: str, owner: str, line: _MessageLine) -> Message:
 
 
 def _build_jsonl_question(
-    where: str, line: _QuestionLine, known: frozenset[str], end: datetime
+    where: str, line: _QuestionLine, message_ids: frozenset[str], end: datetime
 ) -> Question:
-    missing = [message_id for message_id in line.evidence if message_id not in known]
+    missing = [message_id for message_id in line.evidence if message_id not in message_ids]
     if missing:
         raise InvalidInput(f"{where}, evidence", f"unknown message {missing[0]!r}")
     return Question(

@@ -62,19 +62,21 @@ class _RankedLists:
     def loss(self, weights: Floats) -> tuple[float, Floats]:
         """Return the penalised loss, and each row's probability in its list."""
         score = self.rows @ weights
-        top = np.maximum.reduceat(score, self.starts)
-        grown = np.exp(score - top[self.list_of])
-        sums = np.add.reduceat(grown, self.starts)
-        told = score[self.starts] - top - np.log(sums)
-        loss = -float(self.share @ told) + RANKING_PENALTY * float(weights @ weights) / 2.0
-        return loss, grown / sums[self.list_of]
+        highest = np.maximum.reduceat(score, self.starts)
+        exponentials = np.exp(score - highest[self.list_of])
+        sums = np.add.reduceat(exponentials, self.starts)
+        log_likelihoods = score[self.starts] - highest - np.log(sums)
+        loss = (
+            -float(self.share @ log_likelihoods) + RANKING_PENALTY * float(weights @ weights) / 2.0
+        )
+        return loss, exponentials / sums[self.list_of]
 
     def get_derivatives(self, weights: Floats, probability: Floats) -> tuple[Floats, Floats]:
         """Return the gradient of the loss, shape (k,), and its Hessian, shape (k, k)."""
-        weighted = probability * self.share[self.list_of]
+        weighted_probability = probability * self.share[self.list_of]
         means = np.add.reduceat(probability[:, None] * self.rows, self.starts)
         gradient = self.share @ (means - self.rows[self.starts]) + RANKING_PENALTY * weights
-        squares = (self.rows * weighted[:, None]).T @ self.rows
+        squares = (self.rows * weighted_probability[:, None]).T @ self.rows
         hessian = squares - (means * self.share[:, None]).T @ means
         return gradient, hessian + RANKING_PENALTY * np.eye(len(weights))
 
@@ -94,36 +96,36 @@ def fit_ranking(examples: Sequence[RankingExample]) -> Floats:
         gradient, hessian = lists.get_derivatives(weights, probability)
         step = np.linalg.solve(hessian, gradient)
         length = 1.0
-        lower, found = lists.loss(weights - step)
-        while lower > loss and length > _MIN_STEP:
+        new_loss, new_probability = lists.loss(weights - step)
+        while new_loss > loss and length > _MIN_STEP:
             length /= 2.0
-            lower, found = lists.loss(weights - length * step)
-        if loss - lower < _RANKING_TOLERANCE:
+            new_loss, new_probability = lists.loss(weights - length * step)
+        if loss - new_loss < _RANKING_TOLERANCE:
             break
-        weights, loss, probability = weights - length * step, lower, found
+        weights, loss, probability = weights - length * step, new_loss, new_probability
     return weights / lists.spread
 
 
 def _build_lists(examples: Sequence[RankingExample]) -> _RankedLists:
-    used = [one for one in examples if one.is_evidence.any() and not one.is_evidence.all()]
-    if not used:
+    usable = [one for one in examples if one.is_evidence.any() and not one.is_evidence.all()]
+    if not usable:
         raise ValueError("no question has both evidence and other candidates")
-    questions = Counter(one.data_set for one in used)
+    questions = Counter(one.data_set for one in usable)
     blocks: list[Floats] = []
-    share: list[float] = []
-    for one in used:
+    weights: list[float] = []
+    for one in usable:
         evidence, others = one.parts[one.is_evidence], one.parts[~one.is_evidence]
         blocks += [np.concatenate([row[None, :], others]) for row in evidence]
-        share += [1.0 / (questions[one.data_set] * len(evidence))] * len(evidence)
+        weights += [1.0 / (questions[one.data_set] * len(evidence))] * len(evidence)
     sizes = np.array([len(block) for block in blocks])
     rows = np.concatenate(blocks)
-    spread = np.where(np.ptp(rows, axis=0) > 0, rows.std(axis=0), 1.0)
+    scale = np.where(np.ptp(rows, axis=0) > 0, rows.std(axis=0), 1.0)
     return _RankedLists(
-        rows=rows / spread,
+        rows=rows / scale,
         starts=np.cumsum(sizes) - sizes,
         list_of=np.repeat(np.arange(len(sizes)), sizes),
-        share=np.array(share) / sum(share),
-        spread=spread,
+        share=np.array(weights) / sum(weights),
+        spread=scale,
     )
 
 
@@ -160,7 +162,7 @@ class AskedQuestion:
     is_swapped: bool = False
 
 
-def fit_relevance(asked: Sequence[AskedQuestion]) -> Relevance:
+def fit_relevance(questions: Sequence[AskedQuestion]) -> Relevance:
     """Return the weights that best separate answered from unanswered questions.
 
     The weights of the subject are fitted to all questions that are not swapped. The weights of the
@@ -171,59 +173,64 @@ def fit_relevance(asked: Sequence[AskedQuestion]) -> Relevance:
     Raises:
         ValueError: No data set has both answered and unanswered questions.
     """
-    known = [one for one in asked if one.signals is not None]
-    subject = [one for one in known if not one.is_swapped]
+    with_signals = [one for one in questions if one.signals is not None]
+    subject = [one for one in with_signals if not one.is_swapped]
     rows = [(one.nearness, one.words, one.extent) for each in subject if (one := each.signals)]
     constant, nearness, words, extent = _fit_logistic(rows, subject)
-    named = [one for one in known if one.signals and one.signals.ahead is not None]
-    spoken = [one for one in named if one.is_answered or one.is_swapped]
-    said, ahead = _CONSTANT_ONE
-    if {one.is_answered for one in spoken} == {True, False}:
-        said, ahead = _fit_logistic(
-            [(one.signals.ahead or 0.0,) for one in spoken if one.signals], spoken
+    with_lead = [one for one in with_signals if one.signals and one.signals.ahead is not None]
+    labelled = [one for one in with_lead if one.is_answered or one.is_swapped]
+    lead_constant, ahead = _CONSTANT_ONE
+    if {one.is_answered for one in labelled} == {True, False}:
+        lead_constant, ahead = _fit_logistic(
+            [(one.signals.ahead or 0.0,) for one in labelled if one.signals], labelled
         )
-    return Relevance(constant, nearness, words, extent, said, ahead)
+    return Relevance(constant, nearness, words, extent, lead_constant, ahead)
 
 
 _CONSTANT_ONE = 100.0, 0.0
 """Coefficients of a logistic function that is constantly 1."""
 
 
-def _fit_logistic(rows: Sequence[Sequence[float]], asked: Sequence[AskedQuestion]) -> list[float]:
+def _fit_logistic(
+    rows: Sequence[Sequence[float]], questions: Sequence[AskedQuestion]
+) -> list[float]:
     """Return the intercept and weights of a logistic regression, fitted by Newton's method."""
-    signs = np.array(rows, dtype=np.float64)
-    share = _weigh_questions(asked)
-    spread = np.where(np.ptp(signs, axis=0) > 0, signs.std(axis=0), 1.0)
-    columns = np.column_stack([np.ones(len(signs)), signs / spread])
-    answered = np.array([one.is_answered for one in asked], dtype=np.float64)
-    penalty = np.diag([0.0, *[RELEVANCE_PENALTY] * signs.shape[1]])
+    features = np.array(rows, dtype=np.float64)
+    question_weights = _weigh_questions(questions)
+    scale = np.where(np.ptp(features, axis=0) > 0, features.std(axis=0), 1.0)
+    columns = np.column_stack([np.ones(len(features)), features / scale])
+    labels = np.array([one.is_answered for one in questions], dtype=np.float64)
+    penalty = np.diag([0.0, *[RELEVANCE_PENALTY] * features.shape[1]])
     weights = np.zeros(columns.shape[1])
     for _ in range(_RELEVANCE_STEPS):
-        told = 1.0 / (1.0 + np.exp(-(columns @ weights)))
-        slope = columns.T @ (share * (told - answered)) + penalty @ weights
-        curve = (columns.T * (share * told * (1.0 - told))) @ columns + penalty
-        step = np.linalg.solve(curve, slope)
+        predictions = 1.0 / (1.0 + np.exp(-(columns @ weights)))
+        gradient = columns.T @ (question_weights * (predictions - labels)) + penalty @ weights
+        hessian = (
+            columns.T * (question_weights * predictions * (1.0 - predictions))
+        ) @ columns + penalty
+        step = np.linalg.solve(hessian, gradient)
         weights -= step
         if float(np.abs(step).max()) < _RELEVANCE_TOLERANCE:
             break
-    found: list[float] = (weights / np.concatenate([[1.0], spread])).tolist()
-    return found
+    coefficients: list[float] = (weights / np.concatenate([[1.0], scale])).tolist()
+    return coefficients
 
 
-def _weigh_questions(asked: Sequence[AskedQuestion]) -> _Floats:
+def _weigh_questions(questions: Sequence[AskedQuestion]) -> _Floats:
     """Return the weight of each question. Data sets with only one class get weight 0.
 
     Raises:
         ValueError: Every data set has only one class.
     """
-    sides = Counter((one.data_set, one.is_answered) for one in asked)
-    both = {name for name, _ in sides if (name, True) in sides and (name, False) in sides}
-    if not both:
+    counts = Counter((one.data_set, one.is_answered) for one in questions)
+    balanced = {name for name, _ in counts if (name, True) in counts and (name, False) in counts}
+    if not balanced:
         raise ValueError("no data set has both answered and unanswered questions")
-    shares = [
-        1.0 / sides[one.data_set, one.is_answered] if one.data_set in both else 0.0 for one in asked
+    weights = [
+        1.0 / counts[one.data_set, one.is_answered] if one.data_set in balanced else 0.0
+        for one in questions
     ]
-    return np.array(shares) / (2.0 * len(both))
+    return np.array(weights) / (2.0 * len(balanced))
 
 
 def auc(answered: Sequence[float], others: Sequence[float]) -> float:

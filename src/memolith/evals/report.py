@@ -56,11 +56,11 @@ def render_report(
         columns: The available width. If it is less than `FULL_WIDTH`, only the main measures are
             shown.
     """
-    shown = report.systems if detailed is None else detailed
+    systems = report.systems if detailed is None else detailed
     measures = tuple(_COLUMN_TITLES) if columns >= FULL_WIDTH else _MAIN_MEASURES
     return Group(
         _build_overview(report, measures),
-        *(_build_category_table(name, report.systems[name], measures) for name in shown),
+        *(_build_category_table(name, report.systems[name], measures) for name in systems),
         *(f"{name}: {fact}" for name, fact in report.about.items()),
         *(() if columns >= FULL_WIDTH else (_NARROW_NOTE,)),
     )
@@ -112,10 +112,10 @@ def _format_cells(figures: Figures, measures: Sequence[str], *, with_intervals: 
     cells = []
     for name in measures:
         interval = figures.measures[name]
-        spread = (
+        margin = (
             f" ({_format_range(interval)})" if with_intervals and name in _WITH_INTERVAL else ""
         )
-        cells.append(f"{100 * interval.mean:.1f}{spread}")
+        cells.append(f"{100 * interval.mean:.1f}{margin}")
     return [*cells, f"{figures.tokens:,.0f}", f"{figures.ms:.1f}"]
 
 

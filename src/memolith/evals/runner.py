@@ -62,8 +62,8 @@ def all_at(ranked: Sequence[str], evidence: Collection[str], k: int) -> float:
 
 def reciprocal_rank(ranked: Sequence[str], evidence: Collection[str]) -> float:
     """Return the reciprocal rank of the first piece of evidence, 0.0 without any."""
-    places = (place for place, message in enumerate(ranked, start=1) if message in evidence)
-    return 1.0 / next(places, math.inf)
+    ranks = (rank for rank, message in enumerate(ranked, start=1) if message in evidence)
+    return 1.0 / next(ranks, math.inf)
 
 
 def ndcg_at(ranked: Sequence[str], evidence: Collection[str], k: int) -> float:
@@ -72,12 +72,12 @@ def ndcg_at(ranked: Sequence[str], evidence: Collection[str], k: int) -> float:
     The ideal ranking has all evidence at the top, whether or not it was retrieved.
     """
     gain = sum(
-        1.0 / math.log2(place + 1)
-        for place, message in enumerate(ranked[:k], start=1)
+        1.0 / math.log2(rank + 1)
+        for rank, message in enumerate(ranked[:k], start=1)
         if message in evidence
     )
     best = min(k, len(set(evidence)))
-    return gain / sum(1.0 / math.log2(place + 1) for place in range(1, best + 1))
+    return gain / sum(1.0 / math.log2(rank + 1) for rank in range(1, best + 1))
 
 
 def bootstrap_interval(
@@ -91,8 +91,8 @@ def bootstrap_interval(
     data: NDArray[np.float64] = np.asarray(values, dtype=np.float64)
     if not len(data):
         return Interval(math.nan, math.nan, math.nan)
-    drawn = generator.integers(0, len(data), size=(samples, len(data)))
-    low, high = np.quantile(data[drawn].mean(axis=1), (0.025, 0.975))
+    indices = generator.integers(0, len(data), size=(samples, len(data)))
+    low, high = np.quantile(data[indices].mean(axis=1), (0.025, 0.975))
     return Interval(float(data.mean()), float(low), float(high))
 
 
@@ -199,8 +199,8 @@ def run_questions(
 
 def count_steps(conversations: Sequence[Conversation]) -> int:
     """Return the number of steps of `run_questions`: conversations, and questions with evidence."""
-    asked = (each.evidence for found in conversations for each in found.questions)
-    return len(conversations) + sum(map(bool, asked))
+    evidence = (each.evidence for conversation in conversations for each in conversation.questions)
+    return len(conversations) + sum(map(bool, evidence))
 
 
 def measure_answer(

@@ -92,15 +92,15 @@ def read_chatgpt(file: BinaryIO, name: str) -> Iterator[Transcript]:
 def _iter_chatgpt_messages(where: str, conversation: _ChatGptConversation) -> Iterator[Message]:
     at = parse_unix_time(conversation.create_time)
     for node_id in _find_current_branch(where, conversation):
-        said = conversation.mapping[node_id].message
-        if said is None:
+        message = conversation.mapping[node_id].message
+        if message is None:
             continue
         # A message without a time gets that of the message before.
-        at = parse_unix_time(said.create_time) or at
-        role = _CHATGPT_ROLES.get(said.author.role)
-        text = "" if said.content is None else _get_chatgpt_text(said.content)
-        if role is not None and text and _is_visible(said):
-            yield Message(None, text, role=role, at=at, external_id=said.id or node_id)
+        at = parse_unix_time(message.create_time) or at
+        role = _CHATGPT_ROLES.get(message.author.role)
+        text = "" if message.content is None else _get_chatgpt_text(message.content)
+        if role is not None and text and _is_visible(message):
+            yield Message(None, text, role=role, at=at, external_id=message.id or node_id)
 
 
 def _find_current_branch(where: str, conversation: _ChatGptConversation) -> list[str]:
@@ -130,17 +130,17 @@ def _find_newest_leaf(conversation: _ChatGptConversation) -> str | None:
     return max(times, key=lambda node_id: times[node_id], default=None)
 
 
-def _is_visible(said: _ChatGptMessage) -> bool:
-    hidden = (said.metadata or {}).get("is_visually_hidden_from_conversation")
-    return not hidden and said.weight != 0.0 and said.recipient in (None, "", "all")
+def _is_visible(message: _ChatGptMessage) -> bool:
+    is_hidden = (message.metadata or {}).get("is_visually_hidden_from_conversation")
+    return not is_hidden and message.weight != 0.0 and message.recipient in (None, "", "all")
 
 
 def _get_chatgpt_text(content: _ChatGptContent) -> str:
     if content.content_type in _INTERNAL_CONTENT_TYPES:
         return ""
     parts = [_get_part_text(part) for part in content.parts or ()]
-    spoken = [part for part in (*parts, content.text, content.result) if part]
-    return "\n".join(spoken).strip()
+    texts = [part for part in (*parts, content.text, content.result) if part]
+    return "\n".join(texts).strip()
 
 
 def _get_part_text(part: object) -> str:
@@ -194,21 +194,23 @@ def read_claude(file: BinaryIO, name: str) -> Iterator[Transcript]:
 
 def _iter_claude_messages(where: str, conversation: _ClaudeConversation) -> Iterator[Message]:
     at = conversation.created_at
-    for said in conversation.chat_messages:
-        role = _CLAUDE_ROLES.get(said.sender)
+    for message in conversation.chat_messages:
+        role = _CLAUDE_ROLES.get(message.sender)
         if role is None:
-            raise InvalidInput(where, f"unknown sender {arguments.format_value(said.sender)}")
-        at = said.created_at or at
-        text = _get_claude_text(said)
+            raise InvalidInput(where, f"unknown sender {arguments.format_value(message.sender)}")
+        at = message.created_at or at
+        text = _get_claude_text(message)
         if text:
-            yield Message(None, text, role=role, at=_assume_utc(at), external_id=said.uuid)
+            yield Message(None, text, role=role, at=_assume_utc(at), external_id=message.uuid)
 
 
-def _get_claude_text(said: _ClaudeMessage) -> str:
-    blocks = [str(block.get("text") or "") for block in said.content if _is_text_block(block)]
-    spoken = "\n".join(block for block in blocks if block) or said.text
-    names = [str(item.get("file_name") or "file") for item in (*said.attachments, *said.files)]
-    return "\n".join([spoken, *(f"[attached: {name}]" for name in names)]).strip()
+def _get_claude_text(message: _ClaudeMessage) -> str:
+    blocks = [str(block.get("text") or "") for block in message.content if _is_text_block(block)]
+    text = "\n".join(block for block in blocks if block) or message.text
+    names = [
+        str(item.get("file_name") or "file") for item in (*message.attachments, *message.files)
+    ]
+    return "\n".join([text, *(f"[attached: {name}]" for name in names)]).strip()
 
 
 def _is_text_block(block: dict[str, Any]) -> bool:

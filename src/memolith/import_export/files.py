@@ -63,8 +63,8 @@ def iter_conversation_files(file: BinaryIO, name: str) -> Iterator[tuple[str, Bi
             if not members:
                 raise InvalidInput(name, "contains no conversations.json")
             for member in members:
-                with archive.open(member) as inner:
-                    yield f"{name}/{member}", cast("BinaryIO", io.BufferedReader(inner))
+                with archive.open(member) as stream:
+                    yield f"{name}/{member}", cast("BinaryIO", io.BufferedReader(stream))
     except (zipfile.BadZipFile, NotImplementedError, RuntimeError, OSError, ValueError) as error:
         raise InvalidInput(name, "is a damaged or encrypted archive") from error
 
@@ -154,11 +154,13 @@ def iter_elements(file: BinaryIO, name: str) -> Iterator[tuple[int, object]]:
         reader.peek()
         line = reader.line
         yield line, _parse_element(reader)
-        mark = reader.peek()
-        if mark == "]":
+        first = reader.peek()
+        if first == "]":
             return
-        if mark != ",":
-            raise reader.make_error("the list is incomplete" if not mark else "expected ',' or ']'")
+        if first != ",":
+            raise reader.make_error(
+                "the list is incomplete" if not first else "expected ',' or ']'"
+            )
         reader.consume(1)
 
 

@@ -99,48 +99,48 @@ def read_jsonl(file: BinaryIO, name: str) -> Iterator[Transcript | ImportedMemor
     Raises:
         InvalidInput: A line is invalid. The error's field names file and line.
     """
-    for place, line in iter_lines(file, name):
-        _parse_line(place, line)
+    for source_line, line in iter_lines(file, name):
+        _parse_line(source_line, line)
     file.seek(0)
     yield from _group_messages(file, name)
 
 
 def _group_messages(file: BinaryIO, name: str) -> Iterator[Transcript | ImportedMemory]:
     seen: Counter[str] = Counter()
-    session, stretch = "", list[Message]()
-    for place, raw in iter_lines(file, name):
-        line = _parse_line(place, raw)
+    session, messages = "", list[Message]()
+    for source_line, raw in iter_lines(file, name):
+        line = _parse_line(source_line, raw)
         is_message = isinstance(line, _MessageLine)
-        if stretch and (
-            not is_message or line.session != session or len(stretch) == IMPORT_BATCH_SIZE
+        if messages and (
+            not is_message or line.session != session or len(messages) == IMPORT_BATCH_SIZE
         ):
-            yield Transcript(session, tuple(stretch))
-            stretch = []
+            yield Transcript(session, tuple(messages))
+            messages = []
         if isinstance(line, _MessageLine):
             session = line.session
-            stretch.append(_build_message(line, seen))
+            messages.append(_build_message(line, seen))
         else:
             yield line
-    if stretch:
-        yield Transcript(session, tuple(stretch))
+    if messages:
+        yield Transcript(session, tuple(messages))
 
 
-def _parse_line(place: SourceLine, raw: bytes) -> _MessageLine | ImportedMemory:
+def _parse_line(source_line: SourceLine, raw: bytes) -> _MessageLine | ImportedMemory:
     try:
         line = _decode_line(raw)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise InvalidInput(str(place), describe_parse_error(error)) from None
+        raise InvalidInput(str(source_line), describe_parse_error(error)) from None
     except RecursionError:
-        raise InvalidInput(str(place), "is nested too deeply") from None
+        raise InvalidInput(str(source_line), "is nested too deeply") from None
     times = [at for at in _get_times(line) if at is not None]
     if any(at.tzinfo is None for at in times):
-        raise InvalidInput(str(place), "a time has no time zone: write 2024-05-08T13:56:00Z")
+        raise InvalidInput(str(source_line), "a time has no time zone: write 2024-05-08T13:56:00Z")
     try:
         for at in times:
             arguments.check_instant(at, "a time")
         _check_line(line)
     except InvalidInput as error:
-        raise InvalidInput(str(place), str(error)) from None
+        raise InvalidInput(str(source_line), str(error)) from None
     return line
 
 
@@ -340,29 +340,29 @@ def decode_record(line: bytes, owner: str) -> Record | ImportedMemory | None:
         InvalidInput: The line is invalid.
     """
     try:
-        found = msgspec.json.decode(line, type=_ExportHeader | _ExportLine)
+        record = msgspec.json.decode(line, type=_ExportHeader | _ExportLine)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise InvalidInput("export", describe_parse_error(error)) from None
-    return None if isinstance(found, _ExportHeader) else _build_record(found, owner)
+    return None if isinstance(record, _ExportHeader) else _build_record(record, owner)
 
 
 def _iter_records(file: BinaryIO, name: str, owner: str) -> Iterator[Record | ImportedMemory]:
     numbered = iter_lines(file, name)
-    for place, raw in islice(numbered, 1):
+    for source_line, raw in islice(numbered, 1):
         header = msgspec.json.decode(raw, type=_ExportHeader)
         if header.version != EXPORT_VERSION:
             problem = (
                 f"is an export of version {header.version}; this Memolith supports {EXPORT_VERSION}"
             )
-            raise InvalidInput(str(place), problem)
+            raise InvalidInput(str(source_line), problem)
     decoder = msgspec.json.Decoder(_ExportLine)
-    for place, raw in numbered:
+    for source_line, raw in numbered:
         try:
             line = decoder.decode(raw)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-            raise InvalidInput(str(place), describe_parse_error(error)) from None
+            raise InvalidInput(str(source_line), describe_parse_error(error)) from None
         if isinstance(line, _ExportedMemory) and not line.versions:
-            raise InvalidInput(str(place), "a memory has no version")
+            raise InvalidInput(str(source_line), "a memory has no version")
         yield _build_record(line, owner)
 
 
@@ -442,8 +442,8 @@ def _build_record(line: _ExportLine, owner: str) -> Record | ImportedMemory:
     return MemoryRecord(_build_memory(line.id, owner, line.memory), History(versions, events))
 
 
-def _get_struct_fields(of: msgspec.Struct) -> dict[str, Any]:
-    return {name: getattr(of, name) for name in of.__struct_fields__}
+def _get_struct_fields(struct: msgspec.Struct) -> dict[str, Any]:
+    return {name: getattr(struct, name) for name in struct.__struct_fields__}
 
 
 def _build_memory(id_: str, owner: str, state: _ExportedState) -> Memory:

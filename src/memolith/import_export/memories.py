@@ -65,9 +65,9 @@ def read_memories(
         InvalidInput: The file has another format. The error's field names file and line.
     """
     readers = {"mem0": _read_mem0, "jsonl": _read_memory_lines, "memolith": _read_export}
-    for told in readers[format_ or detect_format(file)](file, name):
-        key = None if told.key is None else redact(told.key)[0]
-        yield replace(told, id=redact(told.id)[0], text=redact(told.text)[0], key=key)
+    for entry in readers[format_ or detect_format(file)](file, name):
+        key = None if entry.key is None else redact(entry.key)[0]
+        yield replace(entry, id=redact(entry.id)[0], text=redact(entry.text)[0], key=key)
 
 
 def detect_format(file: BinaryIO) -> MemoryFormat:
@@ -97,10 +97,10 @@ def _read_mem0(file: BinaryIO, name: str) -> Iterator[AuditEntry]:
                 f"{name}:{line}", convert_json(f"{name}:{line}", element, _MemoryItem)
             )
         return
-    found = _find_list(_parse_document(file, name))
-    if found is None:
+    elements = _find_list(_parse_document(file, name))
+    if elements is None:
         raise InvalidInput(name, f"has no list named {' or '.join(map(repr, _LIST_KEYS))}")
-    for number, element in enumerate(found, 1):
+    for number, element in enumerate(elements, 1):
         where = f"{name}, memory {number}"
         yield _build_audited_memory(where, convert_json(where, element, _MemoryItem))
 
@@ -127,17 +127,17 @@ def _parse_document(file: BinaryIO, name: str) -> object:
 
 def _read_memory_lines(file: BinaryIO, name: str) -> Iterator[AuditEntry]:
     decoder = msgspec.json.Decoder(str | _MemoryItem)
-    for place, line in iter_lines(file, name):
+    for source_line, line in iter_lines(file, name):
         try:
             item = decoder.decode(line)
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
-            raise InvalidInput(str(place), describe_parse_error(error)) from None
+            raise InvalidInput(str(source_line), describe_parse_error(error)) from None
         except RecursionError:
-            raise InvalidInput(str(place), "is nested too deeply") from None
+            raise InvalidInput(str(source_line), "is nested too deeply") from None
         if isinstance(item, str):
-            yield AuditEntry(str(place), item)
+            yield AuditEntry(str(source_line), item)
         elif item.type not in _OTHER_LINE_TYPES:
-            yield _build_audited_memory(str(place), item)
+            yield _build_audited_memory(str(source_line), item)
 
 
 def _read_export(file: BinaryIO, name: str) -> Iterator[AuditEntry]:

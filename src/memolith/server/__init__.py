@@ -1,1 +1,1 @@
-"""The service: REST, a proxy, and the device's contract."""
+"""HTTP server: REST API, MCP endpoint, chat proxy and device API."""

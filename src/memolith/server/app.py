@@ -1,4 +1,4 @@
-"""The service, put together."""
+"""Application factory of the server."""
 
 from __future__ import annotations
 
@@ -58,56 +58,57 @@ _PROBLEM_CONTENT = {"schema": {"$ref": f"#/components/schemas/{problems.ProblemD
 
 _PROBLEM_RESPONSES: dict[int | str, dict[str, Any]] = {
     status: {
-        # One of them brings the model into the document. If all did, each route of each service
-        # that starts would compile the same model fifteen times, for a third of a second in all.
+        # Only one of them declares the model: with a model in each, every route would compile it
+        # fifteen times at startup (a third of a second).
         **({"model": problems.ProblemDocument} if status == HTTPStatus.BAD_REQUEST else {}),
         "content": {problems.MEDIA_TYPE: {}, "application/json": _PROBLEM_CONTENT},
         "description": description,
     }
     for status, description in (
-        (400, "The request can't be understood."),
-        (401, "No key, or one that opens nothing."),
-        (403, "The key may not do that."),
-        (404, "The owner has no such thing."),
-        (408, "The body did not come in time."),
-        (409, "It does not fit what is stored now."),
+        (400, "The request is malformed."),
+        (401, "The API key is missing or invalid."),
+        (403, "The API key does not permit the operation."),
+        (404, "Not found."),
+        (408, "The request body did not arrive in time."),
+        (409, "The request conflicts with the stored state."),
         (410, "The owner was erased."),
-        (413, "The body is too long."),
-        (415, "The body is not of the type asked for."),
-        (421, "The server is not known by that name."),
-        (422, "An argument can't be taken."),
+        (413, "The request body is too large."),
+        (415, "The content type is not supported."),
+        (421, "The `Host` header is not allowed."),
+        (422, "An argument is invalid."),
         (429, "Too many requests."),
-        (501, "It is done where the store is, not over a service."),
+        (501, "Not available over HTTP, or not configured."),
         (502, "A model or an embedding service failed."),
-        (503, "The store can't be reached now, or too many requests are under way."),
+        (503, "The store is unavailable, or the server is overloaded."),
     )
 }
 
 _WARM_UP_TIMEOUT_S = 2.0
-"""How long the start waits for the embedding model at most: a guess; the local one takes 0.2 s."""
+"""Maximum time that startup waits for the embedding model. A guess; the local model takes 0.2 s."""
 
 
 @dataclass(frozen=True, slots=True)
 class ServerOptions:
-    """How the service is to be.
+    """Options of the server.
 
     Attributes:
-        open_for: The owner for whom everybody may call without a key; None: keys are needed.
-        hosts: What `Host` may be; "*": anything.
-        origins: Pages that may call it from a browser.
-        body_bytes: How long a body may be.
-        at_once: How many requests may be under way.
-        threads: How many of them are worked on.
-        requests_a_minute: Of each caller; 0: as many as they like.
-        wrong_keys_a_minute: Of one address, before it has to wait.
-        drain_s: For how long to wait at the end for what is being learned.
-        folder: Where the store's file is; None: it is in no file.
-        read_only: Whether the service is ready where the store can't be written.
-        works: Whether scheduled jobs are done by the service, beside what it is asked.
-        begun: Called when callers are answered.
-        spans: Makes traces; None: there are none.
-        upstream: The chat service that is asked for clients; None: there is none.
-        proxying: How it is told of what is remembered.
+        anonymous_owner: Owner of requests without an API key; None to require keys.
+        allowed_hosts: Accepted `Host` headers; "*" accepts any.
+        allowed_origins: Origins of web pages that may call the server.
+        max_body_bytes: Maximum length of a request body.
+        max_concurrent_requests: Number of concurrent requests; further ones get status 503.
+        threads: Number of worker threads.
+        requests_per_minute: Rate limit per caller; 0 for none.
+        failed_keys_per_minute: Invalid API keys after which requests of an address are rejected.
+        drain_timeout_s: Maximum time that shutdown waits for background learning.
+        store_folder: Directory of the store; None if the store is not a file.
+        read_only: Whether the server is ready although the store is read-only.
+        runs_jobs: Whether the server runs scheduled jobs.
+        on_started: Called when the server accepts requests.
+        on_stopped: Called at the end of the shutdown.
+        spans: Records traces; None for no traces.
+        upstream: Chat service of the proxy; None to disable the proxy.
+        proxy_options: Options of the proxy.
     """
 
     anonymous_owner: str | None = None
@@ -123,6 +124,7 @@ class ServerOptions:
     read_only: bool = False
     runs_jobs: bool = False
     on_started: Callable[[], None] = lambda: None
+    on_stopped: Callable[[], None] = lambda: None
     spans: SpanRecorder | None = None
     upstream: Upstream | None = None
     proxy_options: ProxyOptions = field(default_factory=ProxyOptions)
@@ -134,13 +136,13 @@ def create_app(
     clock: Clock | None = None,
     devices: DeviceService | None = None,
 ) -> FastAPI:
-    """Return the service of an engine, which stays open until the service ends.
+    """Return the application of an engine, which must stay open until the application stops.
 
     Args:
         engine: The engine.
-        serving: How the service is to be.
-        clock: The time; None: the computer's.
-        devices: Answers devices; None: with the engine's language model, without transcription.
+        options: Options of the server.
+        clock: Clock; None for the system clock.
+        devices: Device service; None for one with the engine's model and without transcription.
     """
 
     @asynccontextmanager
@@ -149,6 +151,7 @@ def create_app(
         with anyio.move_on_after(_WARM_UP_TIMEOUT_S):
             await anyio.to_thread.run_sync(_warm_up_embedder, engine, abandon_on_cancel=True)
         async with AsyncExitStack() as open_:
+            open_.callback(options.on_stopped)
             looked_at = build_checks(
                 engine,
                 app.state.jobs,
@@ -161,7 +164,7 @@ def create_app(
             if options.spans is not None:
                 open_.callback(options.spans.close)
                 open_.enter_context(tracing.observe(options.spans))
-            # What the proxy has kept by its end is learned from, and that is traced.
+            # Learn from the proxy's stored exchanges while traces are still recorded.
             open_.push_async_callback(
                 anyio.to_thread.run_sync, engine.drain, options.drain_timeout_s
             )
@@ -222,6 +225,6 @@ def create_app(
 
 
 def _warm_up_embedder(engine: Memolith) -> None:
-    """Load the embedding model before the first caller has to wait for that."""
-    with suppress(MemolithError):  # a service of embeddings that is down keeps nobody from starting
+    """Load the embedding model before the first request."""
+    with suppress(MemolithError):  # an unavailable embedding service does not prevent startup
         engine.health_checks.check_embedder()

@@ -1,4 +1,4 @@
-"""What a server keeps in memory of its callers: never more than so much."""
+"""Authentication and authorization: API keys, owners and roles of callers."""
 
 from __future__ import annotations
 
@@ -29,20 +29,20 @@ K = TypeVar("K")
 V = TypeVar("V")
 
 MAX_ENTRIES = 10_000
-"""Some megabytes of what is kept of one caller, or one conversation: a guess."""
+"""Maximum number of callers or sessions remembered, some megabytes. A guess."""
 
 
 def put_bounded(
     entries: OrderedDict[K, V], key: K, value: V, max_entries: int = MAX_ENTRIES
 ) -> None:
-    """Keep a value as the newest; over so many the one goes that was kept first."""
+    """Store a value as the newest entry; remove the oldest entry over the limit."""
     entries[key] = value
     entries.move_to_end(key)
     if len(entries) > max_entries:
         entries.popitem(last=False)
 
 
-# --- Who calls, and whose memory they may touch
+# --- Callers
 
 
 T = TypeVar("T")
@@ -50,17 +50,17 @@ T = TypeVar("T")
 OWNER_HEADER = "X-Owner-Id"
 
 _FAILURE_WINDOW_S = 60.0
-"""For so long wrong keys of an address count."""
+"""Period in which invalid keys of a client address count."""
 
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Who calls.
+    """An authenticated caller.
 
     Attributes:
-        role: What they may do.
-        owner: The only owner for whom they may; None: any, named in the call.
-        name: The key's name; empty where none is needed.
+        role: Role of the API key.
+        owner: The only owner that the caller may act for; None for any owner.
+        name: Name of the API key; empty for anonymous access.
     """
 
     role: KeyRole
@@ -68,44 +68,46 @@ class Caller:
     name: str = ""
 
     def resolve_owner(self, requested: str | None, fallback: str | None = None) -> str:
-        """Return for whom a call is.
+        """Return the owner of a request.
 
         Args:
-            named: Who the header names.
-            otherwise: Who else does, where that may count: the `user` of a body.
+            requested: Owner named in the header.
+            fallback: Owner named elsewhere, for example the `user` of a body.
 
         Raises:
-            Forbidden: They may not act for who is named.
-            Problem: Nobody is named.
+            Forbidden: The caller may not act for the requested owner.
+            Problem: The request names no owner.
         """
         if self.owner is not None:
             if requested is not None and requested != self.owner:
-                who = "this key" if self.name else "who has no key"
+                who = "this key" if self.name else "an anonymous caller"
                 raise Forbidden(f"{who} may not act for another owner")
             return self.owner
         owner = requested or fallback
         if not owner:
-            raise Problem(400, f"name the owner in {OWNER_HEADER}: this key is not of one owner")
+            raise Problem(
+                400, f"the {OWNER_HEADER} header is required: the API key is not bound to an owner"
+            )
         return owner
 
     def resolve_optional_owner(self, owner: str | None) -> str | None:
-        """Return whom an admin's call concerns; None: everybody.
+        """Return the owner of an admin request; None for all owners.
 
         Raises:
-            Forbidden: They may not act for who is named.
+            Forbidden: The caller may not act for the owner.
         """
         return None if owner is None else self.resolve_owner(owner)
 
 
 @dataclass
 class Authenticator:
-    """Knows callers by their keys, and slows down who tries many.
+    """Authenticates callers by API key and slows down guessing.
 
     Attributes:
-        engine: Knows the keys.
-        open_for: The owner for whom everybody may call without a key; None: nobody may.
-        wrong_keys: So many wrong keys of one address within a minute, and it has to wait.
-        now_s: A clock that only goes forward, in seconds.
+        engine: The engine, which stores the keys.
+        anonymous_owner: Owner of requests without a key; None to require keys.
+        max_failed_keys: Invalid keys per minute after which requests of an address are rejected.
+        now_s: Monotonic clock, in seconds.
     """
 
     engine: Memolith
@@ -116,26 +118,26 @@ class Authenticator:
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def authenticate(self, secret: str | None, address: str) -> Caller:
-        """Return who shows a key.
+        """Return the caller with an API key.
 
         Raises:
-            Problem: They show none, a wrong one, or have shown too many wrong ones.
+            Problem: The key is missing or invalid, or the address sent too many invalid keys.
         """
         if self.anonymous_owner is not None and self._is_anonymous_access_allowed():
             return Caller(KeyRole.ADMIN, self.anonymous_owner)
         self._check_failure_limit(address)
         if secret is None:
-            raise Problem(401, "a key is needed", {"WWW-Authenticate": "Bearer"})
+            raise Problem(401, "missing API key", {"WWW-Authenticate": "Bearer"})
         key = self.engine.find_api_key(secret)
         if key is None:
             self._record_failure(address)
             raise Problem(
-                401, "that key opens nothing", {"WWW-Authenticate": 'Bearer error="invalid_token"'}
+                401, "invalid API key", {"WWW-Authenticate": 'Bearer error="invalid_token"'}
             )
         return Caller(key.role, key.owner, key.name)
 
     def _is_anonymous_access_allowed(self) -> bool:
-        """Whether there are no keys yet; from the first one on it is open no more, for good."""
+        """Return whether no API key exists yet; the first key ends anonymous access for good."""
         if any(each.revoked_at is None for each in self.engine.api_keys()):
             self.anonymous_owner = None
         return self.anonymous_owner is not None
@@ -149,7 +151,7 @@ class Authenticator:
                 del self._failures[address]
             if failures and len(failures) >= self.max_failed_keys:
                 raise Problem(
-                    429, "too many wrong keys", {"Retry-After": str(int(_FAILURE_WINDOW_S))}
+                    429, "too many invalid API keys", {"Retry-After": str(int(_FAILURE_WINDOW_S))}
                 )
 
     def _record_failure(self, address: str) -> None:
@@ -160,7 +162,9 @@ class Authenticator:
             )
 
 
-_bearer = HTTPBearer(auto_error=False, description="An API key: `memolith api-key create`.")
+_bearer = HTTPBearer(
+    auto_error=False, description="API key; create one with `memolith api-key create`."
+)
 
 
 def _authenticate_request(request: Request) -> Caller:
@@ -172,27 +176,26 @@ def _authenticate_request(request: Request) -> Caller:
 
 
 def get_bearer_token(headers: Headers) -> str | None:
-    """Return the key that a request shows; None: it shows none."""
+    """Return the bearer token of a request; None if there is none."""
     kind, _, secret = headers.get("authorization", "").partition(" ")
     return secret.strip() if kind.lower() == "bearer" and secret.strip() else None
 
 
 async def get_caller(request: Request, _: Annotated[object, Depends(_bearer)]) -> Caller:
-    """Return who calls; `KeyedRoute` has looked it up."""
+    """Return the caller that `AuthenticatedRoute` authenticated."""
     caller: Caller = request.state.caller
     return caller
 
 
 class AuthenticatedRoute(APIRoute):
-    """A route that looks at the key, where it needs one, before it reads a body.
+    """Route that authenticates the caller before it reads the body.
 
-    And then at the names in the query: one that it does not know is refused, since a filter that is
-    misspelt would let everything through. Not where clients of OpenAI's protocol call: they may
-    send what is another service's.
+    It also rejects unknown query parameters, because a misspelled filter would be ignored silently.
+    Routes of the OpenAI protocol accept them: clients may send parameters of other services.
     """
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
-        """Return the handler, with that before it."""
+        """Return the route's handler with authentication."""
         handle = super().get_route_handler()
         if not _requires_caller(self.dependant):
             return handle
@@ -200,13 +203,13 @@ class AuthenticatedRoute(APIRoute):
             None if self.path in OPENAI_PATHS else frozenset(_iterate_query_names(self.dependant))
         )
 
-        async def keyed(request: Request) -> Response:
+        async def handle_authenticated(request: Request) -> Response:
             request.state.caller = await run_in_threadpool(_authenticate_request, request)
             if known is not None:
                 _reject_unknown_parameters(request.query_params.keys() - known)
             return await handle(request)
 
-        return keyed
+        return handle_authenticated
 
 
 def _iterate_query_names(dependant: Dependant) -> Iterator[str]:
@@ -227,13 +230,13 @@ def _requires_caller(dependant: Dependant) -> bool:
 
 
 async def get_engine(request: Request) -> Memolith:
-    """Return the engine that serves."""
+    """Return the engine."""
     engine: Memolith = request.app.state.engine
     return engine
 
 
 async def get_clock(request: Request) -> Clock:
-    """Return the time."""
+    """Return the clock."""
     clock: Clock = request.app.state.clock
     return clock
 
@@ -244,7 +247,7 @@ ClockDep = Annotated[Clock, Depends(get_clock)]
 
 
 def decode_header(value: T) -> T | str:
-    """Return a header as it was meant: its bytes are UTF-8 where they can be (RFC 9110, 5.5)."""
+    """Return a header's text, decoded as UTF-8 if possible (RFC 9110, section 5.5)."""
     if not isinstance(value, str):
         return value
     try:
@@ -257,7 +260,7 @@ OwnerHeader = Annotated[
     Annotated[requests.Name, BeforeValidator(decode_header)] | None,
     Header(
         alias=OWNER_HEADER,
-        description="Whose memory, with a key that is not of one owner.",
+        description="Owner of the request, if the API key is not bound to one.",
         examples=["alice"],
     ),
 ]
@@ -266,21 +269,21 @@ OwnerHeader = Annotated[
 async def get_memory(
     caller: CallerDep, engine: EngineDep, requested: OwnerHeader = None
 ) -> OwnerMemory:
-    """Return the memory that a call is about."""
+    """Return the memory of the request's owner."""
     return engine.owner(caller.resolve_owner(requested))
 
 
 async def require_admin(caller: CallerDep) -> Caller:
-    """Return who calls, if they may do what concerns the whole store.
+    """Return the caller if it is an admin.
 
     Raises:
-        Forbidden: They may not.
+        Forbidden: The caller is not an admin.
     """
     if caller.role is not KeyRole.ADMIN:
-        raise Forbidden("this needs an admin's key")
+        raise Forbidden("an admin API key is required")
     return caller
 
 
 MemoryDep = Annotated[OwnerMemory, Depends(get_memory)]
-OwnerQuery = Annotated[requests.Name | None, Query(description="Whose; none: everybody's.")]
+OwnerQuery = Annotated[requests.Name | None, Query(description="Owner; all owners if omitted.")]
 AdminDep = Annotated[Caller, Depends(require_admin)]

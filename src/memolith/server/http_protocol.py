@@ -1,4 +1,4 @@
-"""Connections that bring no request, or one that is all head, are not kept."""
+"""HTTP protocol for uvicorn with limits for the size and duration of request heads."""
 
 from __future__ import annotations
 
@@ -8,49 +8,49 @@ from typing import Final
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 MAX_HEAD_BYTES: Final = 1 << 16
-"""How much may come beside a body: its head, and the sizes of its pieces. What `h11` takes."""
+"""Maximum bytes received besides a body: the head and chunk sizes. As in `h11`."""
 
 HEAD_TIMEOUT_S: Final = 30.0
-"""How long a head may take: a guess."""
+"""Timeout of a request head. A guess."""
 
 
 class BoundedProtocol(HttpToolsProtocol):
-    """HTTP as `uvicorn` reads it with `httptools`, which by itself takes heads without end."""
+    """uvicorn's `httptools` protocol with limits, which `httptools` itself does not have."""
 
     _received_bytes = 0
     _received_body_bytes = 0
     _timeout_handle: asyncio.TimerHandle | None = None
 
-    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override] # as uvicorn has it
-        """Begin to wait for a request."""
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override] # as in uvicorn
+        """Start the timeout of the first request head."""
         super().connection_made(transport)
         self._start_timeout()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Wait no more."""
+        """Cancel the timeout."""
         self._cancel_timeout()
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
-        """Read on, as long as what comes is not mostly head."""
+        """Parse data; close the connection if too much of it is not body."""
         self._received_bytes += len(data)
         super().data_received(data)
         if self._received_bytes - 2 * self._received_body_bytes > MAX_HEAD_BYTES:
             self.transport.close()
 
     def on_message_begin(self) -> None:
-        """Begin to count, and to wait for the end of the head."""
+        """Reset the counters and start the timeout of the head."""
         super().on_message_begin()
         self._received_bytes = self._received_body_bytes = 0
         self._start_timeout()
 
     def on_headers_complete(self) -> None:
-        """Wait no more: bodies are waited for elsewhere."""
+        """Cancel the timeout; `middleware` limits the duration of bodies."""
         self._cancel_timeout()
         super().on_headers_complete()
 
     def on_body(self, body: bytes) -> None:
-        """Count what is of a body; as much may come beside it."""
+        """Count body bytes; they also extend the limit for other bytes."""
         self._received_body_bytes += len(body)
         super().on_body(body)
 

@@ -1,8 +1,8 @@
-"""Requests with an `Idempotency-Key` are done once, however often they are sent.
+"""Idempotent requests: requests with the same `Idempotency-Key` are processed once.
 
-A process may be killed between doing something and noting what it answered; a minute later the
-same request is done again. So messages have ids of the key, by which the store knows them; the same
-memory is not stored twice anyway.
+A process may be killed after it acted and before it stored the response; after a minute, the
+request is processed again. Messages therefore get ids derived from the key, so that the store
+recognises them. Equal memories are not stored twice anyway.
 """
 
 from __future__ import annotations
@@ -26,23 +26,23 @@ _REPLAYED_HEADER = {"Idempotency-Replayed": "true"}
 
 
 class AlreadyCompleted(Exception):
-    """No error: the request was done before, and this is what was answered."""
+    """Control flow, not an error: the request was processed before; carries the stored response."""
 
     def __init__(self, reply: StoredResponse) -> None:
-        """Take the answer."""
+        """Carry a response."""
         self.reply = reply
 
 
 @dataclass(frozen=True, slots=True)
 class IdempotentRequest:
-    """A request that was begun, and is to be done once."""
+    """A started request that is processed once."""
 
     idempotency: IdempotencyStore
     owner_id: str
     key: str
 
     def complete(self, response: Response) -> None:
-        """Keep what is answered, where it was done."""
+        """Store the response if the request succeeded."""
         if response.status_code in _SUCCESS_STATUSES:
             reply = StoredResponse(response.status_code, bytes(response.body))
             self.idempotency.finish(self.owner_id, self.key, reply)
@@ -50,7 +50,7 @@ class IdempotentRequest:
             self.release()
 
     def release(self) -> None:
-        """Let it be sent again."""
+        """Allow a retry of the request."""
         self.idempotency.abandon(self.owner_id, self.key)
 
 
@@ -63,16 +63,16 @@ async def begin_idempotent_request(
         requests.Name | None,
         Header(
             alias="Idempotency-Key",
-            description="The same request with the same key is done once, and answered alike, "
+            description="A request with the same key is processed once; the response is stored "
             "for a day.",
         ),
     ] = None,
 ) -> None:
-    """Take a request that has a key.
+    """Start a request with an idempotency key.
 
     Raises:
-        DoneBefore: It was done.
-        Conflict: It is being done, or the key was used for another.
+        AlreadyCompleted: The request was processed before.
+        Conflict: The request is being processed, or the key was used for another request.
     """
     if key is None:
         return
@@ -90,7 +90,10 @@ IdempotencyDep = Depends(begin_idempotent_request)
 
 
 async def get_message_tagger(request: Request) -> Callable[[Sequence[Message]], list[Message]]:
-    """Return what gives messages ids of the request's key, where it has one and they have none."""
+    """Return a function that gives messages ids derived from the request's idempotency key.
+
+    It changes nothing if the request has no key; messages with ids keep them.
+    """
     work = _get_idempotent_request(request)
     if work is None:
         return list
@@ -111,13 +114,13 @@ MessageTaggerDep = Annotated[
 
 
 class IdempotentRoute(AuthenticatedRoute):
-    """A route that keeps what it answers to requests that are to be done once."""
+    """Route that stores the responses of idempotent requests."""
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
-        """Return the handler, with that around it."""
+        """Return the route's handler with idempotency."""
         handle = super().get_route_handler()
 
-        async def once(request: Request) -> Response:
+        async def handle_once(request: Request) -> Response:
             try:
                 response = await handle(request)
             except AlreadyCompleted as done:
@@ -135,7 +138,7 @@ class IdempotentRoute(AuthenticatedRoute):
                 await run_in_threadpool(work.complete, response)
             return response
 
-        return once
+        return handle_once
 
 
 def _get_idempotent_request(request: Request) -> IdempotentRequest | None:

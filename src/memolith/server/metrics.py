@@ -1,4 +1,4 @@
-"""What the server counts, as Prometheus reads it. Never an owner, a key or a text."""
+"""Prometheus metrics of the server. They contain no owners, keys or texts."""
 
 from __future__ import annotations
 
@@ -21,60 +21,66 @@ from prometheus_client.multiprocess import MultiProcessCollector, mark_process_d
 from memolith.errors import MemolithError
 
 MULTIPROCESS_VARIABLE: Final = "PROMETHEUS_MULTIPROC_DIR"
-"""The variable that names the folder in which several processes count together."""
+"""Environment variable with the directory that several processes share for metrics."""
 
-# When each series began is said by no rule of ours, and doubles what is read at each scrape.
-disable_created_metrics()  # type: ignore[no-untyped-call] # the library gives it no types
+# No alert uses creation times, and they double the size of the output.
+disable_created_metrics()  # type: ignore[no-untyped-call] # untyped library
 
 _METHODS: Final = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 _BUCKETS_S: Final = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)
 
 _COUNTERS: Final = {
-    "memories_stored": "Memories that were stored and had not been there.",
-    "learn_done": "Exchanges that a model has learned from in the background.",
-    "learn_failures": "Exchanges of which learning failed; they are tried again, or parked.",
-    "consolidate_done": "Summaries that were made in the background.",
-    "consolidate_failures": "Summaries that failed; they are tried again.",
+    "memories_stored": "New memories stored.",
+    "learn_done": "Exchanges learned from in the background.",
+    "learn_failures": "Exchanges whose learning failed; they are retried or become dead letters.",
+    "consolidate_done": "Summaries created in the background.",
+    "consolidate_failures": "Failed summaries; they are retried.",
 }
 
 
 class Metrics:
-    """The figures of one process, or of all that count together. Thread-safe."""
+    """Metrics of this process, or of all processes that share a directory. Thread-safe."""
 
     def __init__(self, waiting: Callable[[], int] = lambda: 0) -> None:
-        """Begin with none; `waiting` tells how many owners wait to be learned from."""
+        """Create the metrics; `waiting` returns the number of owners with pending learning."""
         self.registry = CollectorRegistry()
         self._count_waiting_owners = waiting
         self._requests = self._new_histogram(
-            "memolith_request_seconds", "How long requests took.", "method", "route", "status"
+            "memolith_request_seconds",
+            "Duration of requests in seconds.",
+            "method",
+            "route",
+            "status",
         )
-        self._steps = self._new_histogram("memolith_step_seconds", "How long steps took.", "step")
+        self._steps = self._new_histogram(
+            "memolith_span_seconds", "Duration of steps in seconds.", "step"
+        )
         self._by_step: dict[str, Histogram] = {}
-        self._failed_steps = self._new_counter(
-            "memolith_step_failures", "Steps that failed.", "step"
-        )
+        self._failed_steps = self._new_counter("memolith_span_failures", "Failed steps.", "step")
         self._counts = {
             name: self._new_counter(f"memolith_{name}", told) for name, told in _COUNTERS.items()
         }
         self.memory_failures = self._new_counter(
             "memolith_memory_failures",
-            "How often a chat went on without its memory, by what failed.",
+            "Proxied chats that continued without memory, by failed stage.",
             "stage",
             "kind",
         )
-        self.active_requests = self._new_gauge("memolith_requests_under_way", "Requests under way.")
+        self.active_requests = self._new_gauge(
+            "memolith_requests_in_progress", "Requests being processed."
+        )
         self.pending_exchanges = self._new_gauge(
-            "memolith_replies_waiting", "Exchanges of proxied chats that are still to be kept."
+            "memolith_exchanges_pending", "Exchanges of proxied chats not stored yet."
         )
 
     def observe(self, method: str, route: str, status: int, taken_s: float) -> None:
-        """Count a request; unknown routes and methods count as one: nobody can make up more."""
+        """Record a request; unknown routes and methods are merged to bound the series."""
         known = method if method in _METHODS else "-"
         self._requests.labels(known, route or "-", str(status)).observe(taken_s)
 
     @contextmanager
     def span(self, name: str) -> Iterator[None]:
-        """See `steps.Watcher`."""
+        """See `tracing.Observer`."""
         began_s = perf_counter()
         try:
             yield
@@ -85,31 +91,31 @@ class Metrics:
             self._get_step_histogram(name).observe(perf_counter() - began_s)
 
     def count(self, name: str, number: int) -> None:
-        """See `steps.Watcher`."""
+        """See `tracing.Observer`."""
         if name in self._counts:
             self._counts[name].inc(number)
 
     def text(self) -> bytes:
-        """Return them as Prometheus reads them."""
+        """Return the metrics in Prometheus' text format."""
         registry = self.registry
         if os.environ.get(MULTIPROCESS_VARIABLE):
             registry = CollectorRegistry()
-            MultiProcessCollector(registry)  # type: ignore[no-untyped-call] # has no types
+            MultiProcessCollector(registry)  # type: ignore[no-untyped-call] # untyped library
         return generate_latest(registry) + self._render_store_metrics()
 
     def _render_store_metrics(self) -> bytes:
-        """Return what is not counted but looked up: the same whichever process is asked."""
+        """Return the metrics that are read from the store; they are the same in every process."""
         try:
             waiting = self._count_waiting_owners()
         except MemolithError:
-            return b""  # what was counted is told all the same
+            return b""  # still report the other metrics
         now = CollectorRegistry()
-        told = "Owners of whom something waits to be learned from by a model, and is due."
-        Gauge("memolith_owners_waiting", told, registry=now).set(waiting)
+        told = "Owners with learning work that is due."
+        Gauge("memolith_owners_pending", told, registry=now).set(waiting)
         return generate_latest(now)
 
     def _get_step_histogram(self, name: str) -> Histogram:
-        """Return the histogram of a step; looked up once, since steps are many."""
+        """Return the cached histogram of a step."""
         found = self._by_step.get(name)
         if found is None:
             found = self._by_step[name] = self._steps.labels(name)
@@ -126,5 +132,5 @@ class Metrics:
 
 
 def remove_process(pid: int) -> None:
-    """Leave out from now on what a process that has ended had under way."""
-    mark_process_dead(pid)  # type: ignore[no-untyped-call] # has no types
+    """Remove the gauges of a process that ended."""
+    mark_process_dead(pid)  # type: ignore[no-untyped-call] # untyped library

@@ -1,4 +1,4 @@
-"""What stands in front of every route: who may ask from where, how much, and how often."""
+"""Middleware of all requests: access checks, limits, request ids and logs."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ logger = logging.getLogger("memolith.http")
 _WRITE_METHODS = ("POST", "PUT", "PATCH", "DELETE")
 _JSON_MEDIA_TYPE = re.compile(r"application/([\w.+-]+\+)?(json|x-ndjson)\s*(;|$)", re.IGNORECASE)
 _CROSS_SITE = ("cross-site", "same-site")
-"""What a browser says of a request that a page of another origin has made it send."""
+"""`Sec-Fetch-Site` value of requests that a page of another origin caused."""
 _MULTIPART = "multipart/form-data"
 _SINGLE_VALUE_HEADERS = (
     "host",
@@ -40,27 +40,28 @@ _SINGLE_VALUE_HEADERS = (
     "content-type",
     "idempotency-key",
 )
-"""Of two of these somebody in between may have read the other."""
+"""Headers that may occur once only; a proxy and the server could read different values."""
 _BODY_TIMEOUT_S = 30.0
 _MIN_BODY_BYTES_PER_S = 20_000
-"""How long a body may take, and how much more of it must have come for each second beyond: guesses.
-A request whose body never comes would keep its place among those under way for good."""
+"""Limits for slow request bodies: a grace period, then a minimum rate. Guesses.
+
+A body that never arrives would otherwise occupy a request slot forever.
+"""
 _REQUEST_ID = re.compile(r"[\w.:-]{1,100}")
 _REQUEST_ID_BYTES = 12
 
 
 @dataclass(frozen=True, slots=True)
 class RequestLimits:
-    """What the server takes.
+    """Limits of the server.
 
     Attributes:
-        hosts: What `Host` may be, without a port; "*": anything.
-        origins: Pages that may call it from a browser.
-        body_bytes: How long a body may be.
-        at_once: How many requests may be under way; what comes beyond is refused at once.
-        uploads: Paths that take a form with a file.
-        probes: Paths by which it is looked whether the server is well: by its address, and when it
-            has much to do.
+        allowed_hosts: Accepted `Host` headers without port; "*" accepts any.
+        allowed_origins: Origins of web pages that may call the server.
+        max_body_bytes: Maximum length of a body.
+        max_concurrent_requests: Number of concurrent requests; further ones are rejected at once.
+        upload_paths: Paths that accept a form with a file.
+        probe_paths: Paths of health probes, which skip the host check and the overload check.
     """
 
     allowed_hosts: frozenset[str]
@@ -72,11 +73,10 @@ class RequestLimits:
 
 
 class RequestGuard:
-    """Lets through what may pass, gives each request an id, counts and logs it.
+    """ASGI middleware that checks requests, assigns ids, and records metrics and logs.
 
-    A page in somebody's browser must not reach the server: not by another name for its address
-    (`Host`), and neither from another page (`Origin`, `Sec-Fetch-Site`), for whose sake writes must
-    also be JSON, which a form can't send.
+    Web pages must not reach a server on the user's machine: neither by DNS rebinding (`Host`), nor
+    from another origin (`Origin`, `Sec-Fetch-Site`). Writes must be JSON, which a form cannot send.
     """
 
     def __init__(
@@ -86,7 +86,7 @@ class RequestGuard:
         metrics: Metrics,
         spans: SpanRecorder | None = None,
     ) -> None:
-        """Stand before an app."""
+        """Wrap an application."""
         self._spans = spans
         self._app = app
         self._limits = limits
@@ -94,7 +94,7 @@ class RequestGuard:
         self._active_requests = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Take a request."""
+        """Process a request."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
@@ -111,7 +111,9 @@ class RequestGuard:
                 scope["state"]["answered"] = True
                 told = MutableHeaders(scope=message)
                 told["X-Request-Id"] = request_id
-                told["X-Content-Type-Options"] = "nosniff"  # what others answer is passed on, too
+                told["X-Content-Type-Options"] = (
+                    "nosniff"  # also for responses passed through from the upstream
+                )
             await send(message)
 
         self._active_requests += 1
@@ -128,7 +130,7 @@ class RequestGuard:
     def _trace_request(
         self, scope: Scope, headers: Headers, status: Callable[[], int]
     ) -> Iterator[None]:
-        """Make a span of a request, where there are traces."""
+        """Record a span of a request, if tracing is enabled."""
         if self._spans is None:
             yield
             return
@@ -150,14 +152,14 @@ class RequestGuard:
         body = _LimitedBody(receive, self._limits.max_body_bytes)
         try:
             await self._app(scope, body, send)
-        except Exception as error:  # noqa: BLE001 - no trace of it may reach a caller or the server's log
+        except Exception as error:  # noqa: BLE001 - neither the response nor uvicorn's log may contain a traceback
             self._log_fault(error, request_id)
             if not scope["state"].get("answered"):
-                problem = Problem(500, "an unexpected error")
+                problem = Problem(500, "internal server error")
                 await build_response(problem, request_id, scope["path"])(scope, receive, send)
 
     def _log_fault(self, error: Exception, request_id: str) -> None:
-        """Log where an unforeseen error arose, but not what it says: that might quote a text."""
+        """Log the location of an unexpected error; its message might contain user content."""
         frames = [
             f"{each.filename}:{each.lineno}" for each in traceback.extract_tb(error.__traceback__)
         ]
@@ -169,7 +171,7 @@ class RequestGuard:
         )
 
     def _find_problem(self, scope: Scope, headers: Headers) -> Problem | None:
-        """Return why a request may not pass; None: it may."""
+        """Return the problem of a request that must be rejected; None to process it."""
         is_probe = scope["path"] in self._limits.probe_paths
         return (
             (None if is_probe else self._check_host(headers) or self._check_load())
@@ -182,36 +184,38 @@ class RequestGuard:
     def _check_host(self, headers: Headers) -> Problem | None:
         hosts = self._limits.allowed_hosts
         if "*" not in hosts and _parse_host(headers.get("host", "")) not in hosts:
-            return Problem(421, "the server is not known by that name: see `hosts`")
+            return Problem(421, "the `Host` header is not allowed; see the setting `serve.hosts`")
         return None
 
     def _check_load(self) -> Problem | None:
         if self._active_requests > self._limits.max_concurrent_requests:
-            return Problem(503, "too many requests are under way", {"Retry-After": "1"})
+            return Problem(503, "too many concurrent requests", {"Retry-After": "1"})
         return None
 
     def _check_origin(self, headers: Headers) -> Problem | None:
         origin = headers.get("origin")
-        if origin is None:  # images, scripts and links have none, and could not say they may
+        if origin is None:  # images, scripts and links send no Origin
             is_strange = headers.get("sec-fetch-site") in _CROSS_SITE
         else:
             is_strange = origin not in self._limits.allowed_origins
         if is_strange:
-            return Problem(403, "pages of that origin may not call the server: see `origins`")
+            return Problem(
+                403, "requests from this origin are not allowed; see the setting `serve.origins`"
+            )
         return None
 
     def _check_length(self, headers: Headers) -> Problem | None:
         limits = self._limits
         length = headers.get("content-length", "0")
         if not length.isdecimal():
-            return Problem(400, "Content-Length is no number")
+            return Problem(400, "Content-Length is not a number")
         if int(length) > limits.max_body_bytes:
             return Problem(413, _describe_body_limit(limits.max_body_bytes))
         return None
 
     def _check_media_type(self, scope: Scope, headers: Headers) -> Problem | None:
         if scope["method"] in _WRITE_METHODS and not self._is_media_type_allowed(scope, headers):
-            return Problem(415, "a write's body must be of type application/json")
+            return Problem(415, "the body of a write request must have the type application/json")
         return None
 
     def _is_media_type_allowed(self, scope: Scope, headers: Headers) -> bool:
@@ -246,22 +250,22 @@ def _get_route_path(scope: Scope) -> str:
 def _find_duplicate_header(headers: Headers) -> Problem | None:
     for name in _SINGLE_VALUE_HEADERS:
         if len(headers.getlist(name)) > 1:
-            return Problem(400, f"{name} is given more than once")
+            return Problem(400, f"the header {name} must occur once")
     return None
 
 
 def _describe_body_limit(max_bytes: int) -> str:
-    return f"a body has at most {max_bytes:,} bytes"
+    return f"the request body exceeds {max_bytes:,} bytes"
 
 
 def _parse_host(given: str) -> str:
-    """Return the name of a `Host` header, without its port."""
+    """Return the host name of a `Host` header, without port."""
     name, _, port = given.rpartition(":")
     return (name if name and port.isdecimal() else given).strip("[]").lower()
 
 
 class _LimitedBody:
-    """Gives a body on, as long as it is not too long, and comes."""
+    """Passes on a request body and enforces its maximum length and minimum rate."""
 
     def __init__(self, receive: Receive, max_bytes: int) -> None:
         self._receive = receive
@@ -286,16 +290,16 @@ class _LimitedBody:
             async with asyncio.timeout(until_s - monotonic()):
                 return await self._receive()
         except TimeoutError:
-            problem = "the body did not come in time"
+            problem = "the request body did not arrive in time"
             raise HTTPException(408, problem, {"Connection": "close"}) from None
 
 
 @dataclass
 class RateLimiter:
-    """Lets each caller so many requests a minute, a burst of a sixth of them at once.
+    """Limits the requests of each caller per minute, with bursts of up to a sixth of the limit.
 
     Attributes:
-        a_minute: How many; 0: as many as they like.
+        per_minute: The limit; 0 for none.
     """
 
     per_minute: int
@@ -307,7 +311,7 @@ class RateLimiter:
         """Count a request.
 
         Raises:
-            Problem: There were too many.
+            Problem: The caller sent too many requests.
         """
         if not self.per_minute:
             return

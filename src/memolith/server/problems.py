@@ -1,4 +1,4 @@
-"""What went wrong, as problem documents (RFC 9457)."""
+"""Errors as problem documents (RFC 9457)."""
 
 from __future__ import annotations
 
@@ -33,47 +33,46 @@ MEDIA_TYPE = "application/problem+json"
 OPENAI_PATHS = frozenset(
     {"/v1/chat/completions", "/v1/models", "/v1/completions", "/v1/responses", "/v1/embeddings"}
 )
-"""Where clients of OpenAI's protocol call, or try to: they show what stands in `error`, and nothing
-else."""
+"""Paths of the OpenAI protocol. Its clients read only the `error` object of an error response."""
 
 _DEFAULT_RETRY_AFTER_S = 1
-"""When to come again where nobody knows when it will be better."""
+"""`Retry-After` in seconds, if the error does not determine it."""
 
 
 class FieldError(BaseModel):
-    """One argument that can't be taken."""
+    """One invalid argument."""
 
-    field: str = Field(description="Where it stands.", examples=["importance"])
-    problem: str = Field(description="What is wrong with it.", examples=["must be 0..1"])
+    field: str = Field(description="Location of the argument.", examples=["importance"])
+    problem: str = Field(description="Description of the error.", examples=["must be 0..1"])
 
 
 class ProblemDocument(BaseModel):
-    """What went wrong (RFC 9457)."""
+    """A problem document (RFC 9457)."""
 
     type: str = Field(
         default=UNKNOWN_PROBLEM,
-        description="Names the kind of problem, where it has one.",
+        description="Type of the problem, if it has one.",
         examples=["urn:memolith:error:not-found"],
     )
-    title: str = Field(description="The status in words.", examples=["Not Found"])
-    status: int = Field(description="The HTTP status.", examples=[404])
+    title: str = Field(description="Reason phrase of the status.", examples=["Not Found"])
+    status: int = Field(description="HTTP status.", examples=[404])
     detail: str = Field(
-        "", description="What happened, without any content.", examples=["no memory '0190…'"]
+        "", description="Description without user content.", examples=["no memory '0190…'"]
     )
-    errors: list[FieldError] = Field(
-        default_factory=list, description="Arguments that can't be taken."
-    )
+    errors: list[FieldError] = Field(default_factory=list, description="Invalid arguments.")
     facts: dict[str, ErrorFact] = Field(
         default_factory=dict,
-        description="What is known of it, by name.",
+        description="Facts about the error, by name.",
         examples=[{"what": "memory", "id": "0190…"}],
     )
-    request_id: str = Field("", description="As in the header X-Request-Id, and in the logs.")
+    request_id: str = Field(
+        "", description="Request id, as in the X-Request-Id header and the logs."
+    )
 
 
 @dataclass
 class Problem(Exception):
-    """An answer that ends a request here."""
+    """An error that ends a request with a problem document."""
 
     status: int
     detail: str = ""
@@ -84,7 +83,7 @@ class Problem(Exception):
 
 
 def build_document(problem: Problem, request_id: str) -> ProblemDocument:
-    """Return a problem as it is sent."""
+    """Return the problem document of a request."""
     return ProblemDocument(
         type=problem.type,
         title=HTTPStatus(problem.status).phrase,
@@ -97,7 +96,7 @@ def build_document(problem: Problem, request_id: str) -> ProblemDocument:
 
 
 def build_response(problem: Problem, request_id: str, path: str = "") -> Response:
-    """Return the response of a problem with a request to a path."""
+    """Return the response for a problem of a request."""
     body = build_document(problem, request_id).model_dump(exclude_defaults=False)
     if path in OPENAI_PATHS:
         body["error"] = _build_openai_error(problem)
@@ -105,7 +104,7 @@ def build_response(problem: Problem, request_id: str, path: str = "") -> Respons
 
 
 def _build_openai_error(problem: Problem) -> dict[str, str | None]:
-    """Return a problem as OpenAI's protocol has it."""
+    """Return a problem as an error object of the OpenAI protocol."""
     wrong = "; ".join(f"{each.field}: {each.problem}" for each in problem.errors)
     is_said = not wrong or problem.detail == wrong
     is_ours = problem.status >= HTTPStatus.INTERNAL_SERVER_ERROR
@@ -118,7 +117,7 @@ def _build_openai_error(problem: Problem) -> dict[str, str | None]:
 
 
 def build_problem(error: MemolithError) -> Problem:
-    """Return an error of the engine as a problem; its message holds no content."""
+    """Return an engine error as a problem; its message contains no user content."""
     wrong = []
     if isinstance(error, InvalidInput):
         wrong = [FieldError(field=error.field, problem=error.problem)]
@@ -146,7 +145,7 @@ def _respond(request: Request, problem: Problem) -> Response:
 
 
 def install_handlers(app: FastAPI) -> None:
-    """Let every error become a problem document."""
+    """Install handlers that turn all errors into problem documents."""
     app.add_exception_handler(Problem, _handle_problem)
     app.add_exception_handler(MemolithError, _handle_engine_error)
     app.add_exception_handler(RequestValidationError, _handle_validation_error)
@@ -154,12 +153,12 @@ def install_handlers(app: FastAPI) -> None:
 
 
 async def _handle_problem(request: Request, error: Exception) -> Response:
-    assert isinstance(error, Problem)  # noqa: S101 - as installed
+    assert isinstance(error, Problem)  # noqa: S101 - installed for this type
     return _respond(request, error)
 
 
 async def _handle_engine_error(request: Request, error: Exception) -> Response:
-    assert isinstance(error, MemolithError)  # noqa: S101 - as installed
+    assert isinstance(error, MemolithError)  # noqa: S101 - installed for this type
     problem = build_problem(error)
     if problem.status >= HTTPStatus.INTERNAL_SERVER_ERROR:
         logger.warning("%s: %s", type(error).__name__, error)
@@ -167,20 +166,20 @@ async def _handle_engine_error(request: Request, error: Exception) -> Response:
 
 
 async def _handle_validation_error(request: Request, error: Exception) -> Response:
-    assert isinstance(error, RequestValidationError)  # noqa: S101 - as installed
+    assert isinstance(error, RequestValidationError)  # noqa: S101 - installed for this type
     wrong = [_build_field_error(each) for each in error.errors()]
     status = HTTPStatus.BAD_REQUEST if _is_invalid_json(error) else HTTPStatus.UNPROCESSABLE_ENTITY
-    return _respond(request, Problem(status, "the request can't be taken", errors=wrong))
+    return _respond(request, Problem(status, "invalid request", errors=wrong))
 
 
 _INVALID_JSON = "json_invalid"
 _MESSAGES = {
     "missing": "is missing",
-    "extra_forbidden": "is not known here",
-    "string_pattern_mismatch": "has not the form that is asked for",
+    "extra_forbidden": "unknown argument",
+    "string_pattern_mismatch": "has an invalid format",
     "bytes_type": "must be lines of JSON, of type application/x-ndjson",
 }
-"""By the kind of what is wrong, where the framework says it in words of Python or of patterns."""
+"""Messages by pydantic error type, where pydantic's message shows Python terms or patterns."""
 
 
 def _is_invalid_json(error: RequestValidationError) -> bool:
@@ -188,20 +187,20 @@ def _is_invalid_json(error: RequestValidationError) -> bool:
 
 
 def _build_field_error(error: Mapping[str, Any]) -> FieldError:
-    """Return where something is wrong, and what; never what was given, which may be secret."""
+    """Return the location and message of a validation error, without the rejected value."""
     whole, *within = error["loc"]
-    if error["type"] == _INVALID_JSON:  # it stands where, in letters
+    if error["type"] == _INVALID_JSON:  # the location is a character position
         after = f" after {within[0]} characters" if within else ""
-        return FieldError(field=str(whole), problem=f"is no JSON{after}: {error['ctx']['error']}")
-    # A place of the framework's own, as "literal['all']", is no place in the request.
+        return FieldError(field=str(whole), problem=f"invalid JSON{after}: {error['ctx']['error']}")
+    # Skip parts added by pydantic, for example "literal['all']".
     place = ".".join(part for part in map(str, within) if "[" not in part)
     problem = _MESSAGES.get(error["type"], str(error["msg"]).removeprefix("Value error, "))
     return FieldError(field=place or str(whole), problem=problem)
 
 
 async def _handle_http_exception(request: Request, error: Exception) -> Response:
-    assert isinstance(error, HTTPException)  # noqa: S101 - as installed
+    assert isinstance(error, HTTPException)  # noqa: S101 - installed for this type
     told = str(error.detail)
     if told == HTTPStatus.NOT_FOUND.phrase:
-        told = "there is no such path: GET /openapi.json names all"
+        told = "unknown path; see GET /openapi.json"
     return _respond(request, Problem(error.status_code, told, dict(error.headers or {})))

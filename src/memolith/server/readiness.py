@@ -1,4 +1,4 @@
-"""Whether the server can do what it is there for: each thing looked at, none waited for long."""
+"""Readiness checks of the server. A check that hangs does not block the probe."""
 
 from __future__ import annotations
 
@@ -24,29 +24,29 @@ SLOW: Final = "slow"
 READ_ONLY: Final = "read-only"
 
 CHECK_TIMEOUT_S: Final = 2.0
-"""How long an answer may take; probes give up after some seconds. A guess."""
+"""Timeout of a check. A guess: probes give up after some seconds."""
 
 _STORE_CACHE_S: Final = 1.0
-"""For how long it is not looked again: whoever asks often must not cost much."""
+"""How long a successful store check is reused."""
 
 _EMBEDDER_CACHE_S: Final = 30.0
-"""Likewise of the embedder, which may be a service that is paid."""
+"""How long a successful embedder check is reused; an embedding service may cost money."""
 
 _MIN_FREE_BYTES: Final = 64_000_000
-"""So much room a disk must have: what some minutes of writing take. A guess."""
+"""Minimum free disk space, enough for some minutes of writing. A guess."""
 
 _log = logging.getLogger("memolith.http.readiness")
 
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """Something that must be well.
+    """A readiness check.
 
     Attributes:
-        name: What it is called.
-        look: Passes where it is, and raises what is wrong.
-        kept_s: For how long it counts as well, once it was.
-        may_be_read_only: Whether `StoreReadOnly` is well.
+        name: Name in the response.
+        probe: Checks the component; raises an error if it is not ready.
+        cache_s: How long a successful result is reused, in seconds.
+        may_be_read_only: Whether `StoreReadOnly` counts as ready.
     """
 
     name: str
@@ -55,27 +55,27 @@ class Check:
     may_be_read_only: bool = False
 
     def run(self) -> str:
-        """Look; return how it is, and log what is wrong."""
+        """Run the check; return the state and log a failure."""
         try:
             self.probe()
         except StoreReadOnly:
             return READ_ONLY
         except MemolithError as error:
             _log.warning("not ready: %s: %s", self.name, error)
-        except Exception as error:  # noqa: BLE001 - an embedder of the caller's may raise anything
+        except Exception as error:  # noqa: BLE001 - a custom embedder may raise anything
             _log.error("not ready: %s: %s", self.name, type(error).__name__)
         else:
             return OK
         return FAILED
 
     def is_healthy(self, state: str) -> bool:
-        """Whether a state is one that the server can do with."""
+        """Return whether a state counts as ready."""
         return state == OK or (self.may_be_read_only and state == READ_ONLY)
 
 
 @dataclass(slots=True)
 class _CachedCheck:
-    """A check with what was found last, in a thread of its own: one that hangs holds up no one."""
+    """A check with a cached result and its own thread."""
 
     check: Check
     pool: ThreadPoolExecutor
@@ -84,7 +84,7 @@ class _CachedCheck:
     last_state: str = SLOW
 
     def get_state(self, now_s: float) -> Future[str]:
-        """Return what is being found; look anew where what was found is old."""
+        """Return the future of the current state; start a new check if the result is too old."""
         looking = self.pending
         if looking is not None and not looking.done():
             return looking
@@ -98,7 +98,7 @@ class _CachedCheck:
 
 
 class Readiness:
-    """Looks at everything that must be well; asked from one event loop."""
+    """Runs the readiness checks. Use it from one event loop."""
 
     def __init__(
         self,
@@ -107,7 +107,7 @@ class Readiness:
         timeout_s: float = CHECK_TIMEOUT_S,
         now_s: Callable[[], float] = monotonic,
     ) -> None:
-        """Look at nothing yet."""
+        """Prepare the checks without running them."""
         self._timeout_s = timeout_s
         self._now_s = now_s
         self._checks = [
@@ -118,7 +118,7 @@ class Readiness:
         ]
 
     async def get_states(self) -> Mapping[str, str]:
-        """Return how everything is, by name: `OK`, `FAILED`, `SLOW` or `READ_ONLY`."""
+        """Return all states by check name: `OK`, `FAILED`, `SLOW` or `READ_ONLY`."""
         now_s = self._now_s()
         looking = [asyncio.wrap_future(each.get_state(now_s)) for each in self._checks]
         done, _ = await asyncio.wait(looking, timeout=self._timeout_s)
@@ -128,7 +128,7 @@ class Readiness:
         }
 
     def find_unhealthy(self, states: Mapping[str, str]) -> list[str]:
-        """Return the names of what the server can't do with."""
+        """Return the names of the checks that failed."""
         return [
             each.check.name
             for each in self._checks
@@ -136,7 +136,7 @@ class Readiness:
         ]
 
     def close(self) -> None:
-        """Look no more; what hangs is not waited for."""
+        """Stop checking, without waiting for checks that hang."""
         for each in self._checks:
             each.pool.shutdown(wait=False, cancel_futures=True)
 
@@ -148,13 +148,13 @@ def build_checks(
     folder: Path | None = None,
     may_be_read_only: bool = False,
 ) -> tuple[Check, ...]:
-    """Return what must be well for a server.
+    """Return the readiness checks of a server.
 
     Args:
-        engine: Its engine.
-        jobs: Its jobs.
-        folder: Where the store's file is; None: it is in no file.
-        may_be_read_only: Whether the store need not be written.
+        engine: The engine.
+        jobs: The job scheduler.
+        folder: Directory of the store; None if the store is not a file.
+        may_be_read_only: Whether the server is ready although the store is read-only.
     """
     probing = engine.health_checks
     found = [
@@ -170,10 +170,10 @@ def build_checks(
 
 def _check_worker(engine: Memolith, jobs: JobScheduler) -> None:
     if engine.has_worker_died or jobs.has_died:
-        raise StoreUnavailable("the worker has died")
+        raise StoreUnavailable("the learning worker or the job scheduler has stopped")
 
 
 def _check_disk(folder: Path) -> None:
     free = shutil.disk_usage(folder).free
     if free < _MIN_FREE_BYTES:
-        raise StoreUnavailable(f"the disk has {free:,} bytes left, under {_MIN_FREE_BYTES:,}")
+        raise StoreUnavailable(f"free disk space is {free:,} bytes, less than {_MIN_FREE_BYTES:,}")

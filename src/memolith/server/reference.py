@@ -1,4 +1,4 @@
-"""The reference of the routes, written from the OpenAPI document."""
+"""Renders the reference of the REST routes from the OpenAPI document."""
 
 from __future__ import annotations
 
@@ -8,21 +8,21 @@ from typing import Any
 
 TITLES = {
     "memories": "Memories",
-    "engine": "Recalling, learning, ingesting",
-    "review": "Reviewing what was withheld",
-    "sessions": "Conversations",
+    "engine": "Recall, learning and ingestion",
+    "review": "Quarantine, forget and purge",
+    "sessions": "Sessions",
     "owners": "Owners",
     "transfer": "Export and import",
-    "chat": "A chat service that remembers",
+    "chat": "Chat proxy",
     "device": "Devices",
-    "upkeep": "Upkeep of the store",
+    "upkeep": "Maintenance",
     "operations": "Operations",
 }
-"""What the groups of routes are called, in the order in which they stand."""
+"""Headings of the route groups by tag, in the order of the reference."""
 
 
 def render_routes(document: Mapping[str, Any]) -> str:
-    """Return tables of the routes of an OpenAPI document, a group each."""
+    """Return one table of routes per tag of an OpenAPI document."""
     found = list(_iterate_rows(document))
     groups = [tag for tag in TITLES if any(each[0] == tag for each in found)]
     groups += sorted({tag for tag, _ in found} - {*groups})
@@ -35,27 +35,25 @@ def _iterate_rows(document: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     for path, methods in document["paths"].items():
         for method, told in methods.items():
             tag = (told.get("tags") or ["other"])[0]
-            yield (
-                tag,
-                f"| `{method.upper()} {path}` | {_get_summary(told)} | {_list_success_statuses(told)} |",
-            )
+            summary, statuses = _get_summary(told), _list_success_statuses(told)
+            yield tag, f"| `{method.upper()} {path}` | {summary} | {statuses} |"
 
 
 def _get_summary(operation: Mapping[str, Any]) -> str:
-    """Return the first sentence of what a route does."""
+    """Return the first sentence of an operation's description."""
     text = " ".join(str(operation.get("description") or operation.get("summary", "")).split())
     sentence, _, _ = text.partition(". ")
     return sentence.rstrip(".").replace("|", "\\|") + "."
 
 
 def _list_success_statuses(operation: Mapping[str, Any]) -> str:
-    """Return with which statuses a route answers where all went well."""
+    """Return the success statuses of an operation."""
     return ", ".join(sorted(each for each in operation["responses"] if each.startswith("2")))
 
 
 def _render_table(tag: str, rows: list[str]) -> str:
     lines = "\n".join(rows)
-    return f"### {TITLES.get(tag, tag)}\n\n| route | does | answers |\n|---|---|---|\n{lines}\n"
+    return f"### {TITLES.get(tag, tag)}\n\n| route | action | status |\n|---|---|---|\n{lines}\n"
 
 
 def _build_openapi_document() -> dict[str, Any]:

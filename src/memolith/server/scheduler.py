@@ -1,4 +1,4 @@
-"""The scheduled jobs, done by the service, beside what it is asked."""
+"""Runs scheduled jobs inside the server."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ if TYPE_CHECKING:
 
 
 class JobScheduler:
-    """Does what is due now and then. Of several processes one does each."""
+    """Runs due jobs periodically; each job runs in one process only."""
 
     def __init__(self, engine: Memolith) -> None:
-        """Do nothing yet."""
+        """Prepare the scheduler without starting it."""
         self._engine = engine
         self._thread: threading.Thread | None = None
 
     @property
     def has_died(self) -> bool:
-        """Whether it is to be done, and is not."""
+        """Return whether the scheduler was started and its thread has ended."""
         return self._thread is not None and not self._thread.is_alive()
 
     @contextmanager
     def running(self, timeout_s: float) -> Iterator[None]:
-        """Do it while the block runs; at its end what was begun is waited for, so long."""
+        """Run jobs during the block; at its end, wait up to `timeout_s` for the current job."""
         stop = threading.Event()
         self._thread = threading.Thread(
             target=run_loop, args=(self._engine.run_jobs, stop), name="memolith-jobs", daemon=True

@@ -1,15 +1,13 @@
-"""The heaps of the C library, of which it gives a server with threads more than are good for it."""
+"""Builds the server from the settings and runs it in one process."""
 
 from __future__ import annotations
 
 import asyncio
-import ctypes
 import json
 import logging
 import os
 import signal
 import socket
-import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from importlib.util import find_spec
@@ -18,6 +16,7 @@ from pathlib import Path
 from typing import Final, Literal
 
 import uvicorn
+from fastapi import FastAPI
 
 from memolith.adapters import telemetry
 from memolith.adapters.models.factory import CHAT_SECTION, NO_PROVIDER, check_url, get_api_key
@@ -33,27 +32,6 @@ from memolith.server.proxy.service import ProxyOptions
 from memolith.server.rest import device
 from memolith.stores import IN_MEMORY, is_postgres, store_path
 
-_M_ARENA_MAX = -8
-"""The option's number in glibc's malloc.h."""
-_MAX_ARENAS = 2
-"""Of glibc's, which makes up to eight a processor: what is freed in one is not there for others.
-After 4,800 requests 27 MB lay about so, and with two heaps 8 MB. Threads hardly wait for each
-other: Python has a lock of its own."""
-
-
-def limit_malloc_arenas() -> bool:
-    """Have glibc make few heaps from now on; return whether it does. Other C libraries have one."""
-    if sys.platform != "linux":
-        return False
-    library = ctypes.CDLL(None)
-    if not hasattr(library, "gnu_get_libc_version"):
-        return False
-    return bool(library.mallopt(_M_ARENA_MAX, _MAX_ARENAS))
-
-
-# --- The chat service that is configured
-
-
 _DEFAULT_UPSTREAM_URLS: Final[Mapping[str, str]] = {
     "openai": "https://api.openai.com/v1",
     "ollama": "http://127.0.0.1:11434",
@@ -62,10 +40,10 @@ _MS: Final = 1000
 
 
 def build_upstream(settings: Chat, env: Mapping[str, str]) -> Upstream | None:
-    """Return the service that is asked for clients; None: none is configured.
+    """Return the chat service of the proxy; None if none is configured.
 
     Raises:
-        InvalidConfiguration: Its address, its key, or its client can't be had.
+        InvalidConfiguration: The URL or the API key is invalid, or the client is not installed.
     """
     if settings.provider == NO_PROVIDER:
         return None
@@ -74,13 +52,13 @@ def build_upstream(settings: Chat, env: Mapping[str, str]) -> Upstream | None:
     if settings.provider == "anthropic":
         return AnthropicUpstream(settings.model, settings.base_url, key, timeout_s)
     url = (settings.base_url or _DEFAULT_UPSTREAM_URLS[settings.provider]).rstrip("/")
-    if settings.provider == "ollama":  # it speaks OpenAI's protocol too
+    if settings.provider == "ollama":  # it also supports the OpenAI protocol
         url += "/v1"
     return OpenAIUpstream(settings.model, url, key, timeout_s)
 
 
 def build_proxy_options(settings: Settings) -> ProxyOptions:
-    """Return how it is told of what is remembered."""
+    """Return the options of the chat proxy."""
     own = settings.proxy
     return ProxyOptions(
         memory_timeout_s=own.memory_timeout_ms / _MS,
@@ -93,23 +71,25 @@ def build_proxy_options(settings: Settings) -> ProxyOptions:
     )
 
 
-# --- From settings to a server that runs until it is told to stop
+# --- Server
 
 
 LOCAL_HOSTS = frozenset({"localhost", "127.0.0.1", "::1"})
 _MEGABYTE = 1_000_000
+WORKER_HEALTHCHECK_TIMEOUT_S: Final = 30
+"""After this time without an answer, a worker process is killed and replaced. A guess: longer than
+a native call that holds Python's global lock."""
 _EXTRA_FIELDS = ("request_id", "method", "route", "status", "taken_ms")
 
 
 @dataclass(frozen=True, slots=True)
 class ServerPlan:
-    """What a process that serves is told.
+    """Settings of a server process.
 
     Attributes:
         loaded: All settings.
-        serve: Those of the service, with what the command line says.
-        owner: For whom everybody on this machine may call while there are no keys; empty: nobody
-            knows.
+        settings: Server settings, including those of the command line.
+        owner: Owner of local requests while no API key exists; empty if unknown.
     """
 
     loaded: LoadedSettings
@@ -118,31 +98,32 @@ class ServerPlan:
 
 
 def build_server_options(settings: Serve, engine: Memolith, owner: str) -> ServerOptions:
-    """Return how the service is to be.
+    """Return the options of the server.
 
     Args:
-        settings: Of the service.
+        settings: Server settings.
         engine: The engine.
-        owner: For whom everybody on this machine may call while there are no keys.
+        owner: Owner of local requests while no API key exists.
 
     Raises:
-        InvalidConfiguration: It would be open to others than this machine, or for nobody.
+        InvalidConfiguration: The server would be reachable without an API key, or no owner is
+            known.
     """
     has_keys = any(key.revoked_at is None for key in engine.api_keys())
     if not has_keys and not is_local(settings.host):
         raise InvalidConfiguration(
             "serve.host",
-            f"{settings.host} can be reached from elsewhere, and there is no key yet: make one by"
-            " `memolith api-key create`, or listen at 127.0.0.1",
+            f"{settings.host} is reachable from other machines, but no API key exists: create one"
+            " with `memolith api-key create`, or listen on 127.0.0.1",
         )
     if not has_keys and _is_behind_proxy(settings):
         raise InvalidConfiguration(
             "serve.trusted_proxies" if settings.trusted_proxies else "serve.hosts",
-            "a reverse proxy passes on what comes from elsewhere, and there is no key yet: make one"
-            " by `memolith api-key create`",
+            "a reverse proxy forwards requests of other machines, but no API key exists: create one"
+            " with `memolith api-key create`",
         )
     if not has_keys and not owner:
-        raise InvalidConfiguration("serve.owner", "your login name is unknown: name the owner")
+        raise InvalidConfiguration("serve.owner", "unknown login name: set the owner")
     names = _split_list(settings.hosts) or LOCAL_HOSTS | {settings.host.strip("[]").lower()}
     return ServerOptions(
         anonymous_owner=None if has_keys else owner,
@@ -157,14 +138,14 @@ def build_server_options(settings: Serve, engine: Memolith, owner: str) -> Serve
 
 
 def get_http_protocol() -> type[asyncio.Protocol] | Literal["h11"]:
-    """Return what reads requests: either takes only so long a head."""
+    """Return the HTTP protocol; both variants limit the size of request heads."""
     if find_spec("httptools") is None:
         return "h11"
     return BoundedProtocol
 
 
 def is_local(host: str) -> bool:
-    """Whether only programs of this machine can reach an address."""
+    """Return whether a host is a loopback address."""
     if host == "localhost":
         return True
     try:
@@ -174,7 +155,7 @@ def is_local(host: str) -> bool:
 
 
 def _is_behind_proxy(settings: Serve) -> bool:
-    """Whether the settings tell of a reverse proxy, by which others than this machine come."""
+    """Return whether the settings indicate a reverse proxy, which forwards remote requests."""
     return bool(settings.trusted_proxies) or not all(map(is_local, _split_list(settings.hosts)))
 
 
@@ -183,20 +164,20 @@ def _split_list(text: str) -> frozenset[str]:
 
 
 def _get_store_folder(store: str) -> Path | None:
-    """Return where a store's file is; None: it is in none."""
+    """Return the directory of a store; None if the store is not a file."""
     return None if store == IN_MEMORY or is_postgres(store) else store_path(store).parent
 
 
 def log_address(address: str) -> None:
-    """Log where callers are answered."""
+    """Log the server's address."""
     logging.getLogger("memolith.http").info("running on %s", address)
 
 
 class JsonLogFormatter(logging.Formatter):
-    """Writes a line of JSON for each record: what happened, never what was said."""
+    """Formats log records as lines of JSON, without user content."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """Return the line."""
+        """Return the record as a line of JSON."""
         line = {
             "at": self.formatTime(record, "%Y-%m-%dT%H:%M:%S%z"),
             "level": record.levelname.lower(),
@@ -212,7 +193,7 @@ class JsonLogFormatter(logging.Formatter):
 
 
 def configure_json_logging() -> None:
-    """Let everything that is logged go to stderr as lines of JSON."""
+    """Log everything to stderr as lines of JSON."""
     handler = logging.StreamHandler()
     handler.setFormatter(JsonLogFormatter())
     root = logging.getLogger()
@@ -220,8 +201,8 @@ def configure_json_logging() -> None:
     root.setLevel(logging.INFO)
     logging.getLogger(
         "memolith"
-    ).handlers.clear()  # the command line's own, which would say it twice
-    # They log each call, with its URL or for nothing.
+    ).handlers.clear()  # the command line's handler would log everything twice
+    # These log every call, some with its URL.
     for name in ("httpx", "httpx2", "httpcore", "httpcore2", "mcp"):
         logging.getLogger(name).setLevel(logging.WARNING)
 
@@ -232,21 +213,42 @@ def run_server(
     listener: socket.socket | None = None,
     on_started: Callable[[], None] = lambda: None,
 ) -> None:
-    """Serve until SIGINT or SIGTERM; what is under way is finished.
+    """Serve in this process until SIGINT or SIGTERM; running requests are completed.
 
     Args:
         engine: The engine; it stays open.
-        plan: How to serve.
-        listener: Where callers come in; None: at the address that is configured.
-        begun: Called when callers are answered.
+        plan: The settings.
+        listener: Listening socket; None to open the configured address.
+        on_started: Called when the server accepts requests.
     """
     configure_json_logging()
-    limit_malloc_arenas()
-    # uvicorn gives signals on when it has ended: what is open is still to be closed then.
+    # uvicorn raises a signal again after its shutdown; the engine must still be closed then.
     for each in (signal.SIGINT, signal.SIGTERM):
         signal.signal(each, lambda *_: None)
+    config = build_uvicorn_config(build_app(engine, plan, on_started=on_started), plan)
+    uvicorn.Server(config).run(None if listener is None else [listener])
+
+
+def build_app(
+    engine: Memolith,
+    plan: ServerPlan,
+    *,
+    on_started: Callable[[], None] = lambda: None,
+    on_stopped: Callable[[], None] = lambda: None,
+) -> FastAPI:
+    """Return the configured application of an engine.
+
+    Args:
+        engine: The engine.
+        plan: The settings.
+        on_started: Called when the application accepts requests.
+        on_stopped: Called at the end of the application's shutdown.
+
+    Raises:
+        InvalidConfiguration: The settings are inconsistent.
+    """
     settings = plan.loaded.settings
-    how = replace(
+    options = replace(
         build_server_options(plan.settings, engine, plan.owner),
         upstream=build_upstream(settings.chat, os.environ),
         proxy_options=build_proxy_options(settings),
@@ -254,10 +256,27 @@ def run_server(
         read_only=plan.settings.read_only,
         runs_jobs=settings.worker,
         on_started=on_started,
+        on_stopped=on_stopped,
         spans=telemetry.build_span_recorder(os.environ),
     )
-    config = uvicorn.Config(
-        create_app(engine, how, devices=device.build_device_service(engine, settings, os.environ)),
+    devices = device.build_device_service(engine, settings, os.environ)
+    return create_app(engine, options, devices=devices)
+
+
+def build_uvicorn_config(
+    app: FastAPI | Callable[[], FastAPI], plan: ServerPlan, *, workers: int | None = None
+) -> uvicorn.Config:
+    """Return uvicorn's configuration.
+
+    Args:
+        app: The application; with `workers`, a picklable function that creates it.
+        plan: The settings.
+        workers: Number of worker processes.
+    """
+    return uvicorn.Config(
+        app,
+        factory=workers is not None,
+        workers=workers,
         host=plan.settings.host.strip("[]"),
         port=plan.settings.port,
         http=get_http_protocol(),
@@ -267,5 +286,5 @@ def run_server(
         proxy_headers=bool(plan.settings.trusted_proxies),
         forwarded_allow_ips=plan.settings.trusted_proxies,
         timeout_graceful_shutdown=max(1, round(plan.settings.drain_timeout_s)),
+        timeout_worker_healthcheck=WORKER_HEALTHCHECK_TIMEOUT_S,
     )
-    uvicorn.Server(config).run(None if listener is None else [listener])

@@ -1,7 +1,7 @@
-"""Several processes of one server: one opens the address, starts the others, and ends with them.
+"""Serves with several worker processes under uvicorn's supervisor.
 
-Each of them opens the store for itself; what they have in common stands there. They take callers
-from one queue of the system. One that dies is replaced; one that can't begin ends the server.
+Each worker opens the store itself. All accept connections from one listening socket. A worker that
+dies is replaced; a worker that fails to start stops the server.
 """
 
 from __future__ import annotations
@@ -15,63 +15,55 @@ import sys
 import tempfile
 import threading
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from contextlib import contextmanager
+from functools import partial
 from multiprocessing.connection import wait
-from multiprocessing.context import SpawnProcess
-from multiprocessing.synchronize import Event
-from time import monotonic
 from typing import Final
 
-from memolith import error_codes
+from fastapi import FastAPI
+from uvicorn.config import STARTUP_FAILURE
+from uvicorn.supervisors import Multiprocess
+
 from memolith.api.engine import Memolith
+from memolith.error_codes import EXIT_FAILED
 from memolith.errors import InvalidConfiguration, MemolithError
 from memolith.server import serve
 from memolith.server.metrics import MULTIPROCESS_VARIABLE, remove_process
 from memolith.server.serve import ServerPlan
 from memolith.stores import IN_MEMORY
 
-_POLL_INTERVAL_S: Final = 0.2
-"""How often it is looked whether to end: a guess."""
-
-_RESTART_DELAY_S: Final = 1.0
-"""How long a process that died is not replaced, so that one that dies at once costs little."""
-
-_SHUTDOWN_PHASES: Final = 3
-_SHUTDOWN_MARGIN_S: Final = 5.0
-"""A process waits for what is under way, then for what is learned, then for its model, each for as
-long as is configured; whoever takes longer than all that is killed."""
-
 _BACKLOG: Final = 2_048
 
 _log = logging.getLogger("memolith.http")
-_spawn_context = multiprocessing.get_context(
-    "spawn"
-)  # a fork would share connections and threads' locks
 
 
 def serve_with_workers(plan: ServerPlan) -> int:
-    """Serve by several processes until SIGINT or SIGTERM; return the exit code.
+    """Serve with several processes until SIGINT or SIGTERM; return the exit code.
 
     Raises:
-        InvalidConfiguration: They would have nothing in common, or be open to others than this
-            machine without a key.
-        MemolithError: The store can't be opened.
-        OSError: The address can't be listened at.
+        InvalidConfiguration: The store is in memory, or the server would be reachable from other
+            machines without an API key.
+        MemolithError: The store cannot be opened.
+        OSError: The address cannot be bound.
     """
     if plan.loaded.settings.store == IN_MEMORY:
-        raise InvalidConfiguration("serve.processes", "a store in memory is of one process alone")
-    # What can't be served is said once, here; an older store is brought up to date by one.
+        raise InvalidConfiguration(
+            "serve.processes", "an in-memory store supports one process only"
+        )
+    # Migrate the store once, and report errors once, before the workers open it.
     with Memolith.open(config=plan.loaded, worker=False) as engine:
         serve.build_server_options(plan.settings, engine, plan.owner)
     serve.configure_json_logging()
     with _share_metrics(), open_listener(plan) as listener:
-        return _WorkerSupervisor(plan, listener).run()
+        supervisor = _WorkerSupervisor(plan, listener)
+        supervisor.run()
+    has_failed = any(each.exitcode == STARTUP_FAILURE for each in supervisor.processes)
+    return EXIT_FAILED if has_failed else 0
 
 
 @contextmanager
 def _share_metrics() -> Iterator[None]:
-    """Let all processes count in files of one folder, so that any of them can tell the sum."""
+    """Have all processes count in files of one directory, so that each can report the sum."""
     if os.environ.get(MULTIPROCESS_VARIABLE):
         yield
         return
@@ -85,10 +77,10 @@ def _share_metrics() -> Iterator[None]:
 
 @contextmanager
 def open_listener(plan: ServerPlan) -> Iterator[socket.socket]:
-    """Open the address where callers come in.
+    """Open the listening socket.
 
     Raises:
-        OSError: It can't be listened at.
+        OSError: The address cannot be bound.
     """
     host = plan.settings.host.strip("[]")
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
@@ -99,103 +91,53 @@ def open_listener(plan: ServerPlan) -> Iterator[socket.socket]:
 
 
 def get_address(listener: socket.socket) -> str:
-    """Return the URL at which callers come in."""
+    """Return the URL of a listening socket."""
     host, port = listener.getsockname()[:2]
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 
-@dataclass(slots=True)
-class _Worker:
-    """A process, and whether it has begun to serve."""
-
-    process: SpawnProcess
-    has_started: Event
-    started_s: float
-
-
-class _WorkerSupervisor:
-    """The processes of a server."""
+class _WorkerSupervisor(Multiprocess):
+    """uvicorn's supervisor, which also logs the address and drops the gauges of dead workers."""
 
     def __init__(self, plan: ServerPlan, listener: socket.socket) -> None:
-        self._plan = plan
-        self._listener = listener
-        self._stop = threading.Event()
-        self._workers: list[_Worker] = []
+        app = partial(_build_worker_app, plan)
+        config = serve.build_uvicorn_config(app, plan, workers=plan.settings.processes)
+        super().__init__(config, [listener])
+        self._address = get_address(listener)
+        self._pids: set[int] = set()
         self._is_announced = False
 
-    def run(self) -> int:
-        """Keep them running until told to end; return the exit code."""
-        for number in (signal.SIGINT, signal.SIGTERM):
-            signal.signal(number, lambda *_: self._stop.set())
-        with ExitStack() as ending:
-            ending.callback(self._stop_workers)
-            self._workers = [self._start_worker() for _ in range(self._plan.settings.processes)]
-            while not self._stop.is_set():
-                wait([each.process.sentinel for each in self._workers], timeout=_POLL_INTERVAL_S)
-                self._announce()
-                dead = [each for each in self._workers if not each.process.is_alive()]
-                for each in dead if not self._stop.is_set() else ():
-                    if not each.has_started.is_set():
-                        return each.process.exitcode or error_codes.EXIT_FAILED
-                    self._workers[self._workers.index(each)] = self._replace_worker(each)
-        return 0
-
-    def _announce(self) -> None:
-        """Say where callers are answered, once they are."""
-        if self._is_announced or not all(each.has_started.is_set() for each in self._workers):
+    def keep_subprocess_alive(self) -> None:
+        """Replace dead workers; called twice a second."""
+        for each in self.processes:
+            each.child_conn.close()  # else the health check of a dead worker waits for its timeout
+        super().keep_subprocess_alive()
+        if self.should_exit.is_set():
             return
-        self._is_announced = True
-        pids = ", ".join(str(each.process.pid) for each in self._workers)
-        _log.info("running on %s by processes %s", get_address(self._listener), pids)
-
-    def _start_worker(self) -> _Worker:
-        has_begun = _spawn_context.Event()
-        process = _spawn_context.Process(
-            target=_run_worker, args=(self._plan, self._listener, has_begun)
-        )
-        process.start()
-        return _Worker(process, has_begun, monotonic())
-
-    def _replace_worker(self, dead: _Worker) -> _Worker:
-        _log.error("process %s ended by %s", dead.process.pid, dead.process.exitcode)
-        if dead.process.pid is not None:
-            remove_process(dead.process.pid)
-        dead.process.close()
-        self._stop.wait(max(0.0, dead.started_s + _RESTART_DELAY_S - monotonic()))
-        return self._start_worker()
-
-    def _stop_workers(self) -> None:
-        """Tell all to end, and wait until they have."""
-        for each in self._workers:
-            if each.process.is_alive():
-                each.process.terminate()
-        until_s = (
-            monotonic()
-            + _SHUTDOWN_PHASES * self._plan.settings.drain_timeout_s
-            + _SHUTDOWN_MARGIN_S
-        )
-        for each in self._workers:
-            each.process.join(max(0.0, until_s - monotonic()))
-            if each.process.is_alive():
-                _log.error("process %s does not end, and is killed", each.process.pid)
-                each.process.kill()
-                each.process.join()
+        pids = {each.pid for each in self.processes if each.pid is not None}
+        for pid in self._pids - pids:
+            remove_process(pid)
+        self._pids = pids
+        if not self._is_announced and all(each.is_ready() for each in self.processes):
+            self._is_announced = True
+            running = ", ".join(map(str, sorted(pids)))
+            _log.info("running on %s by processes %s", self._address, running)
 
 
-def _run_worker(plan: ServerPlan, listener: socket.socket, has_started: Event) -> None:
-    """Serve as one of several processes."""
+def _build_worker_app(plan: ServerPlan) -> FastAPI:
+    """Open the engine of a worker process and return its application, which closes the engine."""
     serve.configure_json_logging()
     threading.Thread(target=_stop_with_parent, name="memolith-parent", daemon=True).start()
     try:
-        with Memolith.open(config=plan.loaded) as engine:
-            serve.run_server(engine, plan, listener, has_started.set)
+        engine = Memolith.open(config=plan.loaded)
+        return serve.build_app(engine, plan, on_stopped=engine.close)
     except MemolithError as error:
-        _log.error("can't serve: %s", error)
-        sys.exit(error_codes.get_exit_code(error))
+        _log.error("cannot serve: %s", error)
+        sys.exit(STARTUP_FAILURE)  # any other exit status makes uvicorn start the worker again
 
 
 def _stop_with_parent() -> None:
-    """End as told by a signal when the process that started this one has ended, however it did."""
+    """Stop this worker when its parent process ends, even if the parent was killed."""
     parent = multiprocessing.parent_process()
     if parent is not None:
         wait([parent.sentinel])

@@ -1,12 +1,12 @@
-"""Memory as tools of an agent: five tools, in the form of any model, with one way to call them.
+"""Memory as tools of an agent: five tools in the formats of all models, and one way to call them.
 
     from memolith import Memolith, tools
 
     with Memolith.open("memory.db") as memory:
         alice = memory.owner("alice")
-        offered = tools.openai()            # or tools.anthropic(): goes to the model as it is
+        offered = tools.openai()            # or tools.anthropic(); pass it to the model
         result = tools.call(alice, "memory_recall", {"query": "Which units should I use?"})
-        print(result.text)                  # goes back to the model
+        print(result.text)                  # return it to the model
 
 `memory_tool` is Anthropic's own memory tool, over the same store.
 """
@@ -38,10 +38,10 @@ __all__ = [
 
 
 def openai(*, responses: bool = False) -> list[dict[str, Any]]:
-    """Return the tools as OpenAI's services, and those compatible with them, take them.
+    """Return the tools in OpenAI's format.
 
     Args:
-        responses: For the Responses API, instead of for chat completions.
+        responses: Use the format of the Responses API instead of chat completions.
     """
     functions = [
         {"name": each.name, "description": each.description, "parameters": each.parameters}
@@ -53,7 +53,7 @@ def openai(*, responses: bool = False) -> list[dict[str, Any]]:
 
 
 def anthropic() -> list[dict[str, Any]]:
-    """Return the tools as Anthropic's service takes them."""
+    """Return the tools in Anthropic's format."""
     return [
         {"name": each.name, "description": each.description, "input_schema": each.parameters}
         for each in TOOLS.values()
@@ -73,7 +73,9 @@ def memory_tool(memory: OwnerMemory) -> MemoryTool:
 
 
 def async_memory_tool(memory: OwnerMemory) -> AsyncMemoryTool:
-    """Return the same for an `AsyncAnthropic` client; the store is asked on worker threads.
+    """Return Anthropic's memory tool for an `AsyncAnthropic` client.
+
+    The store runs on worker threads.
 
     Raises:
         InvalidConfiguration: Anthropic's SDK is not installed.

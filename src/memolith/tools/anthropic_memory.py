@@ -1,4 +1,4 @@
-"""Anthropic's memory tool, as its SDK runs it, over an owner's memory."""
+"""Anthropic's memory tool for the SDK's tool runner, over an owner's memory."""
 
 from __future__ import annotations
 
@@ -27,46 +27,46 @@ def _run_command(files: MemoryFiles, command: object) -> str:
 
 
 class MemoryTool(BetaAbstractMemoryTool):
-    """For `client.beta.messages.tool_runner(tools=[…])`; thread-safe.
+    """Memory tool for `client.beta.messages.tool_runner(tools=[…])`. Thread-safe.
 
-    Every method raises `ToolError`, which the SDK gives to the model.
+    Every method raises `ToolError`, whose message the SDK returns to the model.
     """
 
     def __init__(self, memory: OwnerMemory) -> None:
-        """Keep the files in this memory."""
+        """Store files in a memory."""
         super().__init__()
         self.files = MemoryFiles(memory)
 
     def call(self, input: object) -> str:
-        """Do what the model asks, as it asks."""
+        """Run the model's command."""
         return _run_command(self.files, input)
 
     def execute(self, command: BetaMemoryTool20250818Command) -> str:
-        """Do what is asked."""
+        """Run a command."""
         return _run_command(self.files, command.to_dict())
 
     def view(self, command: BetaMemoryTool20250818ViewCommand) -> str:
-        """Show a file with line numbers, or what is in a directory."""
+        """Show a file with line numbers, or list a directory."""
         return self.execute(command)
 
     def create(self, command: BetaMemoryTool20250818CreateCommand) -> str:
-        """Make a file that is not there yet."""
+        """Create a file."""
         return self.execute(command)
 
     def str_replace(self, command: BetaMemoryTool20250818StrReplaceCommand) -> str:
-        """Replace what stands in a file just once."""
+        """Replace text that occurs once in a file."""
         return self.execute(command)
 
     def insert(self, command: BetaMemoryTool20250818InsertCommand) -> str:
-        """Put text after a line of a file."""
+        """Insert text after a line of a file."""
         return self.execute(command)
 
     def delete(self, command: BetaMemoryTool20250818DeleteCommand) -> str:
-        """Forget a file, or all in a directory."""
+        """Forget a file, or all files in a directory."""
         return self.execute(command)
 
     def rename(self, command: BetaMemoryTool20250818RenameCommand) -> str:
-        """Move a file, or a directory."""
+        """Rename a file or directory."""
         return self.execute(command)
 
     def clear_all_memory(self) -> str:
@@ -76,43 +76,43 @@ class MemoryTool(BetaAbstractMemoryTool):
 
 
 class AsyncMemoryTool(BetaAsyncAbstractMemoryTool):
-    """The same for `AsyncAnthropic`; the store is asked on worker threads."""
+    """Memory tool for `AsyncAnthropic`; the store runs on worker threads."""
 
     def __init__(self, memory: OwnerMemory) -> None:
-        """Keep the files in this memory."""
+        """Store files in a memory."""
         super().__init__()
         self.files = MemoryFiles(memory)
 
     async def call(self, input: object) -> str:
-        """Do what the model asks, as it asks."""
+        """Run the model's command."""
         return await anyio.to_thread.run_sync(_run_command, self.files, input)
 
     async def execute(self, command: BetaMemoryTool20250818Command) -> str:
-        """Do what is asked."""
+        """Run a command."""
         return await self.call(command.to_dict())
 
     async def view(self, command: BetaMemoryTool20250818ViewCommand) -> str:
-        """Show a file with line numbers, or what is in a directory."""
+        """Show a file with line numbers, or list a directory."""
         return await self.execute(command)
 
     async def create(self, command: BetaMemoryTool20250818CreateCommand) -> str:
-        """Make a file that is not there yet."""
+        """Create a file."""
         return await self.execute(command)
 
     async def str_replace(self, command: BetaMemoryTool20250818StrReplaceCommand) -> str:
-        """Replace what stands in a file just once."""
+        """Replace text that occurs once in a file."""
         return await self.execute(command)
 
     async def insert(self, command: BetaMemoryTool20250818InsertCommand) -> str:
-        """Put text after a line of a file."""
+        """Insert text after a line of a file."""
         return await self.execute(command)
 
     async def delete(self, command: BetaMemoryTool20250818DeleteCommand) -> str:
-        """Forget a file, or all in a directory."""
+        """Forget a file, or all files in a directory."""
         return await self.execute(command)
 
     async def rename(self, command: BetaMemoryTool20250818RenameCommand) -> str:
-        """Move a file, or a directory."""
+        """Rename a file or directory."""
         return await self.execute(command)
 
     async def clear_all_memory(self) -> str:

@@ -1,4 +1,4 @@
-"""Paths of files under /memories, as a model writes them."""
+"""Files under /memories for Anthropic's memory tool, stored as memories of an owner."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ _FORBIDDEN_CHARACTER = re.compile(r"[\x00-\x1f\x7f-\x9f\\]")
 
 
 class FileCommandError(Exception):
-    """What was asked of the files can't be done; the message is for the model."""
+    """A file command failed; the message is for the model."""
 
 
 def normalise_path(path: str) -> str:
-    """Return a path in its one form: without a slash at its end, or two in a row.
+    """Return a normalised path: without trailing or double slashes.
 
     Raises:
-        Refused: It is not under /memories, or tries to leave it, in whatever writing.
+        FileCommandError: The path is outside /memories, in any encoding.
     """
     plain = unicodedata.normalize("NFC", path)
     if plain != ROOT and not plain.startswith(f"{ROOT}/"):
@@ -48,7 +48,7 @@ def normalise_path(path: str) -> str:
 
 
 def _fold_lookalikes(path: str) -> str:
-    """Return a path with look-alikes of dots and slashes as those: `‥`, `．`, `／`."""
+    """Return a path with look-alikes of dots and slashes replaced: `‥`, `．`, `／`."""
     return unicodedata.normalize("NFKC", path)
 
 
@@ -59,14 +59,14 @@ def list_parents(path: str) -> list[str]:
 
 
 def is_under(path: str, directory: str) -> bool:
-    """Tell whether a path is in a directory, at any depth."""
+    """Return whether a path is in a directory, at any depth."""
     return path.startswith(f"{directory}/")
 
 
 def list_directory(sizes: dict[str, int], directory: str) -> list[tuple[str, int]]:
-    """Return what is up to two levels deep in a directory, in order, with sizes in bytes.
+    """Return up to two levels of a directory, sorted, with sizes in bytes.
 
-    What begins with a dot is left out; a directory ends with a slash, and is as large as its
+    Names that start with a dot are hidden. A directory ends with a slash; its size is that of its
     files.
     """
     found: dict[tuple[str, ...], int] = {}
@@ -86,20 +86,20 @@ def _get_sort_key(name: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def format_size(count: int) -> str:
-    """Return a number of bytes for people: 0B, 812B, 1.5K, 8K."""
+    """Return a readable size: 0B, 812B, 1.5K, 8K."""
     units = ("B", "K", "M", "G")
     unit = min(max(count.bit_length() - 1, 0) // 10, len(units) - 1)
     amount = count / 1024**unit
     return f"{amount:.0f}{units[unit]}" if amount == int(amount) else f"{amount:.1f}{units[unit]}"
 
 
-# --- Files under /memories, as Anthropic's memory tool has them, kept as memories of an owner
+# --- File commands
 
 
 TAG = "memory-file"
-"""What the memories have that are files."""
+"""Tag of memories that are files."""
 
-_IMPORTANCE = 0.5  # neither more nor less than others: a guess
+_IMPORTANCE = 0.5  # average importance: a guess
 _PAGE = 1_000
 _NUMBER_WIDTH = 6
 _SNIPPET_CONTEXT_LINES = 2
@@ -145,12 +145,12 @@ class MemoryFiles:
     """An owner's files. Thread-safe within a process."""
 
     def __init__(self, memory: OwnerMemory) -> None:
-        """Keep them in this memory."""
+        """Store files in a memory."""
         self._memory = memory
         self._lock = threading.Lock()
 
     def run(self, command: Mapping[str, Any] | object) -> ToolResult:
-        """Do what a model asks, as it asks; never raises: what went wrong is the answer."""
+        """Run a model's command; errors are returned as text."""
         try:
             wanted = msgspec.convert(command, _AnyCommand, strict=False)
             with self._lock:
@@ -221,13 +221,15 @@ class MemoryFiles:
             importance=_IMPORTANCE,
             origin=Origin.ASSISTANT,
         )
-        if not stored.content.startswith(path):  # a profile that merges has joined it with another
+        # A profile that merges may have merged the file into another memory.
+        if not stored.content.startswith(path):
             stored = self._memory.update(stored.id, f"{path}\n{text}", tags=(TAG,))
         return f"File created successfully at: {path}{_get_redaction_note(stored, text)}"
 
     def _str_replace(self, path: str, old: str, new: str) -> str:
         file = self._require_file(path)
-        text = f"{get_file_text(file)}\n"  # as files end; the last line may be named with its end
+        # Files end with a newline; `old_str` may include that of the last line.
+        text = f"{get_file_text(file)}\n"
         wanted = unicodedata.normalize("NFC", old).replace("\r\n", "\n")
         count = text.count(wanted) if wanted else 0
         if not count:
@@ -244,7 +246,8 @@ class MemoryFiles:
         kept = self._write(file, path, text.replace(wanted, new).removesuffix("\n"))
         return (
             "The memory file has been edited. Here is the snippet showing the change (with line"
-            f" numbers):\n{_format_snippet(get_file_text(kept), at)}{_get_redaction_note(kept, new)}"
+            f" numbers):\n{_format_snippet(get_file_text(kept), at)}"
+            f"{_get_redaction_note(kept, new)}"
         )
 
     def _insert(self, path: str, line: int, text: str) -> str:
@@ -294,7 +297,7 @@ class MemoryFiles:
         return found if found is not None and TAG in found.tags else None
 
     def _find_by_key(self, path: str) -> Memory | None:
-        """Return the memory that has a path as its key, a file or not."""
+        """Return the memory with a path as its key, whether or not it is a file."""
         try:
             return self._memory.get(key=path)
         except NotFound:
@@ -312,7 +315,7 @@ class MemoryFiles:
         return file
 
     def _list_files(self, directory: str) -> dict[str, Memory]:
-        """Return the files in a directory, at any depth, by their paths."""
+        """Return the files in a directory by path, at any depth."""
         found: dict[str, Memory] = {}
         cursor: str | None = None
         while True:
@@ -329,7 +332,7 @@ class MemoryFiles:
 
 
 def get_file_text(file: Memory) -> str:
-    """Return what a file holds: its content without the line that says where it stands."""
+    """Return a file's text: the content without the line with its path."""
     first, _, rest = file.content.partition("\n")
     return rest if first == file.key else file.content
 
@@ -337,7 +340,7 @@ def get_file_text(file: Memory) -> str:
 def _format_numbered(path: str, text: str, span: Sequence[int] | None) -> str:
     lines = text.split("\n")
     first, last = 1, len(lines)
-    if span and len(span) == 2:  # noqa: PLR2004 - from and to
+    if span and len(span) == 2:  # noqa: PLR2004 - first and last line
         first, last = max(1, span[0]), len(lines) if span[1] == -1 else span[1]
     shown = [
         _format_line(number, lines[number - 1])

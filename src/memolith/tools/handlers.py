@@ -1,4 +1,4 @@
-"""Times as agents write them."""
+"""Implementation of the memory tools: arguments, results as text and as data."""
 
 from __future__ import annotations
 
@@ -29,20 +29,20 @@ _DATE_DIGITS = 8
 
 
 def parse_instant(value: float | str | None, field: str) -> datetime | None:
-    """Return the instant that a Unix time in seconds, or a text of ISO 8601, names.
+    """Return the datetime of a Unix time in seconds or an ISO 8601 string.
 
-    A text without a zone is UTC; one that is a number is a Unix time, unless it has the eight
-    digits of a date.
+    A string without a time zone is UTC. A numeric string is a Unix time, unless it has eight
+    digits, which are a date.
 
     Raises:
-        InvalidInput: It names none.
+        InvalidInput: The value is neither.
     """
     if value is None:
         return None
     try:
         return _parse_seconds(float(value)) if _is_number(value) else _parse_iso(str(value))
     except (ValueError, OverflowError, OSError) as error:
-        problem = "must be Unix seconds, or ISO 8601 such as 2026-03-01T12:00:00Z"
+        problem = "must be a Unix time in seconds or ISO 8601, such as 2026-03-01T12:00:00Z"
         raise InvalidInput(field, problem) from error
 
 
@@ -67,7 +67,7 @@ def _parse_iso(text: str) -> datetime:
     return found.replace(tzinfo=UTC) if found.tzinfo is None else found.astimezone(UTC)
 
 
-# --- What a tool's category is in the owner's profile
+# --- Categories
 
 
 KNOWLEDGE, TIMELINE = "knowledge", "timeline"
@@ -75,31 +75,31 @@ KNOWLEDGE, TIMELINE = "knowledge", "timeline"
 _FACT, _SUMMARY = "fact", "summary"
 
 _EPISODE_PROFILE = "standard"
-"""The profile that recalls messages as they were said."""
+"""The profile that recalls messages verbatim."""
 
 
 class StorageTarget(NamedTuple):
-    """Where a new memory goes: its kind, and its tags."""
+    """Kind and tags of a new memory."""
 
     kind: str
     tags: tuple[str, ...] = ()
 
 
 class SearchTarget(NamedTuple):
-    """Where memories are looked for: of which kinds (None: all), with which tags."""
+    """Kinds (None for all) and tags to search."""
 
     kinds: frozenset[str] | None = None
     tags: tuple[str, ...] = ()
 
 
 def get_storage_target(memory: OwnerMemory, category: str) -> StorageTarget:
-    """Return where an assistant's memory of a category goes."""
+    """Return kind and tags of an assistant's memory in a category."""
     name = _normalise_category(category)
     own = _find_kind(memory, name)
     if own is not None and can_have_kind(Origin.ASSISTANT, own):
         return StorageTarget(own)
     ordinary = memory.equivalent_kind(_FACT)
-    if own is not None:  # what only the user may say is kept as what it is, with a label
+    if own is not None:  # only users may store this kind
         return StorageTarget(ordinary, (name,))
     if name == KNOWLEDGE:
         return StorageTarget(ordinary)
@@ -111,7 +111,7 @@ def get_storage_target(memory: OwnerMemory, category: str) -> StorageTarget:
 
 
 def get_search_target(memory: OwnerMemory, category: str) -> SearchTarget:
-    """Return where memories of a category are."""
+    """Return kinds and tags of the memories in a category."""
     name = _normalise_category(category)
     own = _find_kind(memory, name)
     if own is not None and can_have_kind(Origin.ASSISTANT, own):
@@ -138,37 +138,37 @@ def _find_kind(memory: OwnerMemory, name: str) -> str | None:
         return None
 
 
-# --- What was stored, told to a model: harmless by itself, and fenced from what is around
+# --- Text for models: neutralised and fenced
 
 
 _OPENING, _CLOSING = "<memory>", "</memory>"
 
 
 def frame_lines(lines: Sequence[str]) -> str:
-    """Return lines between marks that none of them can close."""
+    """Return lines between delimiters that none of them can close."""
     return "\n".join([_OPENING, *lines, _CLOSING])
 
 
 def neutralise(text: str) -> str:
-    """Return a stored text as it may be shown: what instructs a model as a quotation."""
+    """Return a stored text with instructions to a model shown as quotations."""
     return quote_text(text) if is_suspicious(text) else escape_text(text)
 
 
 def format_memory(memory: Memory) -> str:
-    """Return what a memory says, and whose claim it is where it is one."""
+    """Return a memory's text, with its source if it is not the user."""
     return neutralise(memory.content) + (
         CLAIM_NOTES.get(memory.origin, "") if is_claim(memory) else ""
     )
 
 
 def get_displayable_key(record: object) -> str | None:
-    """Return a memory's key, where it can be shown as it is."""
+    """Return a memory's key if it can be shown unchanged."""
     key = getattr(record, "key", None)
     return key if key is not None and escape_name(key) == key else None
 
 
 def is_quarantined(memory: Memory) -> bool:
-    """Tell whether a memory waits for a review before it is recalled."""
+    """Return whether a memory is quarantined as a suspected prompt injection."""
     return memory.origin is not Origin.USER and is_suspicious(memory.content)
 
 
@@ -187,7 +187,7 @@ def build_match(result: RecalledItem) -> MemoryMatch:
 
 
 def format_match(match: MemoryMatch) -> str:
-    """Return one thing that was found, on a line."""
+    """Return a result as a line of text."""
     name = f"{match.key}: " if match.key else ""
     return f"- {name}{match.text} ({match.kind}, {match.at[:10]}, id {match.id})"
 
@@ -216,7 +216,7 @@ def build_history(history: History) -> HistoryOutput:
 
 
 def format_history(history: HistoryOutput) -> list[str]:
-    """Return a memory's history, a line each."""
+    """Return a memory's history, one line per version and event."""
     versions = [
         f"- version {each.version}, from {each.since[:19]}"
         f"{f' to {each.until[:19]}' if each.until else ''}: {each.text}"
@@ -227,7 +227,7 @@ def format_history(history: HistoryOutput) -> list[str]:
 
 
 def _format_result(result: RecalledItem) -> str:
-    """Return what a result says, of a message with who said it."""
+    """Return a result's text, with the speaker of a message."""
     later = " (later changed)" if result.changed_later else ""
     record = result.record
     who = "" if isinstance(record, Memory) else f"{_format_speaker(record.speaker, record.role)}: "
@@ -238,7 +238,7 @@ def _format_speaker(name: str | None, role: object) -> str:
     return escape_name(name) if name else str(role or "user")
 
 
-# --- What each tool does with an owner's memory
+# --- Tools
 
 
 T = TypeVar("T")
@@ -255,7 +255,7 @@ _REDACTION_NOTE = " A secret in it was not kept."
 
 
 def store(memory: OwnerMemory, arguments: schemas.StoreMemory) -> tuple[str, schemas.StoreOutput]:
-    """Store a memory under a key, as what the assistant says."""
+    """Store a memory under a key, with the assistant as its source."""
     place = get_storage_target(memory, arguments.category)
     kept = memory.remember(
         arguments.content,
@@ -280,7 +280,7 @@ def store(memory: OwnerMemory, arguments: schemas.StoreMemory) -> tuple[str, sch
 def recall(
     memory: OwnerMemory, arguments: schemas.RecallMemories
 ) -> tuple[str, schemas.RecallOutput]:
-    """Find what is relevant."""
+    """Recall relevant memories."""
     places = (
         get_search_target(memory, arguments.category) if arguments.category is not None else None
     )
@@ -306,7 +306,7 @@ def recall(
 def forget(
     memory: OwnerMemory, arguments: schemas.ForgetMemory
 ) -> tuple[str, schemas.ForgetOutput]:
-    """Take a memory out of every door."""
+    """Forget a memory."""
     gone = _find_by_key_or_id(arguments.key, lambda key: memory.forget(key=key), memory.forget)
     text = f"Forgotten. Memories: {len(gone.memories)}; messages changed: {len(gone.messages)}."
     return text, schemas.ForgetOutput(memories=list(gone.memories), messages=list(gone.messages))
@@ -315,7 +315,7 @@ def forget(
 def context(
     memory: OwnerMemory, arguments: schemas.MemoryContext
 ) -> tuple[str, schemas.ContextOutput]:
-    """Put together what is known that matters to a question."""
+    """Return relevant memories as text for a prompt."""
     made = memory.context_with_results(arguments.query, token_budget=arguments.token_budget)
     data = schemas.ContextOutput(
         text=made.text, tokens=made.tokens, memories=[each.id for each in made.results]
@@ -326,17 +326,17 @@ def context(
 def history(
     memory: OwnerMemory, arguments: schemas.MemoryHistory
 ) -> tuple[str, schemas.HistoryOutput]:
-    """Tell how a memory came to be what it is."""
+    """Return a memory's history."""
     known = _find_by_key_or_id(arguments.key, lambda key: memory.history(key=key), memory.history)
     past = build_history(known)
     return frame_lines(format_history(past)), past
 
 
 def _find_by_key_or_id(name: str, by_key: Callable[[str], T], by_id: Callable[[str], T]) -> T:
-    """Return what is of that key, or else of that id.
+    """Return the record with a key, otherwise with an id.
 
     Raises:
-        NotFound: There is nothing of either.
+        NotFound: No record has this key or id.
     """
     try:
         return by_key(name)

@@ -1,4 +1,4 @@
-"""The tools, as plain data."""
+"""Registry and dispatcher of the memory tools."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ from memolith.tools.schemas import ToolResult
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """One tool.
+    """A tool.
 
     Attributes:
-        name: As it is called.
-        title: As people see it.
-        description: What it is for: a language model reads it.
-        asks: Its arguments.
-        answers: What it answers, as data.
-        does: Answers, in words and as data.
-        only_reads: Whether it changes nothing.
-        destroys: Whether something can't be found any more after it.
-        repeats: Whether doing it again changes nothing more.
+        name: Name for calls.
+        title: Display name.
+        description: Description for language models.
+        arguments_type: Struct of the arguments.
+        output_type: Struct of the result's data.
+        handler: Returns the result as text and as data.
+        is_read_only: Whether the tool changes nothing.
+        is_destructive: Whether it can make data unavailable.
+        is_idempotent: Whether repeating a call changes nothing.
     """
 
     name: str
@@ -44,21 +44,21 @@ class Tool:
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """The JSON schema of its arguments: what need not be given is left out, not null.
+        """JSON schema of the arguments; optional ones may be omitted, but are not nullable.
 
-        The dispatcher takes null, too; but not every service knows a type that may be null.
+        The dispatcher accepts null, too. Some services do not support nullable types.
         """
         plain: dict[str, Any] = _strip_null(_build_schema(self.arguments_type))
         return plain
 
     @property
     def output_schema(self) -> dict[str, Any]:
-        """The JSON schema of its answer."""
+        """JSON schema of the result's data."""
         return _build_schema(self.output_type)
 
 
 def _build_schema(struct: type[msgspec.Struct]) -> dict[str, Any]:
-    """Return the JSON schema of a value, in one piece and without the words meant for people."""
+    """Return the JSON schema of a struct, inlined and without titles."""
     (_,), parts = msgspec.json.schema_components([struct], ref_template="{name}")
     whole: dict[str, Any] = _inline_references(parts[struct.__name__], parts)
     return whole
@@ -157,10 +157,10 @@ TOOLS: Final[Mapping[str, Tool]] = {
         ),
     )
 }
-"""All of them by name, in the order in which they are offered."""
+"""All tools by name, in the order in which models see them."""
 
 
-# --- One way to call a tool, whoever asks: what goes wrong is an answer too
+# --- Dispatch
 
 
 _log = logging.getLogger(__name__)
@@ -172,29 +172,29 @@ _MAX_FRAMES = 5
 def call(
     memory: OwnerMemory, name: str, arguments: Mapping[str, object] | str | bytes | None = None
 ) -> ToolResult:
-    """Call a tool; never raises: what went wrong is the answer, in words for the model.
+    """Call a tool. Errors are returned as a result for the model, never raised.
 
     Args:
-        memory: Whose memory it is about.
-        name: The tool.
-        arguments: A mapping, or JSON as OpenAI gives it.
+        memory: The owner's memory.
+        name: Name of the tool.
+        arguments: A mapping, or a JSON string as OpenAI sends it.
     """
     tool = TOOLS.get(name)
     if tool is None:
-        return _build_error_result(f"there is no tool of that name; there are {', '.join(TOOLS)}")
+        return _build_error_result(f"unknown tool; available tools: {', '.join(TOOLS)}")
     try:
         words, data = tool.handler(memory, _parse_arguments(arguments, tool.arguments_type))
-    except msgspec.DecodeError as error:  # of which msgspec's ValidationError is one
+    except msgspec.DecodeError as error:  # includes msgspec.ValidationError
         return _build_error_result(f"arguments: {error}")
     except MemolithError as error:
         return _build_error_result(describe_error(error))
-    except Exception as error:  # noqa: BLE001 - a model must get an answer, and no stack trace
+    except Exception as error:  # noqa: BLE001 - a model must get a response without a stack trace
         return _build_error_result(report_unexpected_error(error))
     return ToolResult(words, msgspec.to_builtins(data))
 
 
 def describe_error(error: MemolithError) -> str:
-    """Return what went wrong, and whether it may be better later."""
+    """Return an error's message, with a hint if a retry may succeed."""
     is_passing = isinstance(error, StoreUnavailable) or (
         isinstance(error, ServiceFailed) and error.retryable
     )
@@ -202,14 +202,14 @@ def describe_error(error: MemolithError) -> str:
 
 
 def report_unexpected_error(error: Exception) -> str:
-    """Name an error nobody has foreseen, and log where it arose, but not what it says.
+    """Return a message for an unexpected error and log the error's location.
 
-    That might quote what is stored.
+    The error's own message might contain user content.
     """
     frames = traceback.extract_tb(error.__traceback__)[-_MAX_FRAMES:]
     where = " < ".join(f"{each.filename}:{each.lineno}" for each in reversed(frames))
     _log.error("unexpected error: %s at %s", type(error).__name__, where)
-    return "an unexpected error: what was asked could not be done"
+    return "internal error: the call failed"
 
 
 def _parse_arguments(

@@ -1,7 +1,7 @@
-"""What the tools are asked: one value each, which is its schema too.
+"""Arguments and results of the memory tools; their JSON schemas derive from these structs.
 
-Names and meaning of the first three are what agents of a keyed memory know; the descriptions are
-read by language models.
+Names and meaning of the first three tools are those that agents know from keyed memories. Language
+models read the descriptions.
 """
 
 from __future__ import annotations
@@ -96,17 +96,17 @@ class MemoryHistory(Struct, forbid_unknown_fields=True, kw_only=True):
     key: Annotated[NonEmptyName, Meta(description="The key of the memory, or its id.")]
 
 
-# --- What the tools answer: a text for the model, and the same as data
+# --- Results
 
 
 @dataclass(frozen=True, slots=True)
 class ToolResult:
-    """What a tool answers.
+    """A tool's result.
 
     Attributes:
-        text: For the model.
+        text: Text for the model.
         data: The same as data, by the tool's output schema; empty for an error.
-        is_error: Whether the tool could not do what was asked; the text says why.
+        is_error: Whether the call failed; the text contains the reason.
     """
 
     text: str
@@ -119,11 +119,10 @@ class ToolResult:
 
 
 class StoreOutput(Struct, kw_only=True):
-    """What `memory_store` has stored.
+    """Result of `memory_store`.
 
     Attributes:
-        withheld: Whether it waits for a review before it is recalled: it reads like an
-            instruction to a model.
+        quarantined: Whether the memory is quarantined because it resembles a prompt injection.
     """
 
     id: str
@@ -134,12 +133,12 @@ class StoreOutput(Struct, kw_only=True):
 
 
 class MemoryMatch(Struct, kw_only=True):
-    """One memory, or one message of a conversation.
+    """A recalled memory or message.
 
     Attributes:
-        key: Its key, where it has one that can be shown as it is.
+        key: The key, if it can be shown unchanged.
         at: When it happened, was said, or was stored.
-        score: Comparable within one answer only.
+        score: Comparable within one result only.
     """
 
     id: str
@@ -151,13 +150,11 @@ class MemoryMatch(Struct, kw_only=True):
 
 
 class RecallOutput(Struct, kw_only=True):
-    """What `memory_recall` has found, best first.
+    """Result of `memory_recall`, best first.
 
     Attributes:
-        relevance: How likely it is that something in memory answers the query, 0..1; null where
-            that is not known.
-        nothing_relevant: Whether that is so unlikely that it is better to say that there is no
-            answer.
+        relevance: Probability that a result answers the query, 0 to 1; null if unknown.
+        likely_unanswerable: Whether the results probably do not answer the query.
     """
 
     memories: list[MemoryMatch]
@@ -166,14 +163,14 @@ class RecallOutput(Struct, kw_only=True):
 
 
 class ForgetOutput(Struct, kw_only=True):
-    """What `memory_forget` has touched: ids."""
+    """Result of `memory_forget`: ids."""
 
     memories: list[str]
     messages: list[str]
 
 
 class ContextOutput(Struct, kw_only=True):
-    """What `memory_context` has put together; an empty text where there is nothing to say."""
+    """Result of `memory_context`; the text is empty if nothing is relevant."""
 
     text: str
     tokens: int
@@ -181,7 +178,7 @@ class ContextOutput(Struct, kw_only=True):
 
 
 class HistoryVersion(Struct, kw_only=True):
-    """One version of a memory, and when it held."""
+    """A version of a memory and its validity."""
 
     version: int
     kind: str
@@ -191,7 +188,7 @@ class HistoryVersion(Struct, kw_only=True):
 
 
 class HistoryChange(Struct, kw_only=True):
-    """One thing that was done to a memory, and by whom."""
+    """A change of a memory and its author."""
 
     action: str
     at: str
@@ -200,7 +197,7 @@ class HistoryChange(Struct, kw_only=True):
 
 
 class HistoryOutput(Struct, kw_only=True):
-    """How a memory came to be what it is, oldest first."""
+    """Result of `memory_history`, oldest first."""
 
     id: str
     versions: list[HistoryVersion]

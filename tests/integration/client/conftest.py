@@ -1,4 +1,4 @@
-"""A service at a port of this machine, and what it is a service of."""
+"""A server on a local port, with its memory and a connected client."""
 
 from __future__ import annotations
 
@@ -40,6 +40,6 @@ def remote(url: str, key: str) -> Iterator[Memolith]:
 
 
 @pytest.fixture
-def far_alice(remote: Memolith) -> OwnerMemory:
-    """Give Alice's memory, as her client has it."""
+def remote_alice(remote: Memolith) -> OwnerMemory:
+    """Return Alice's memory through the client."""
     return remote.owner("alice")

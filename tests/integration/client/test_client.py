@@ -1,4 +1,4 @@
-"""The client of a service does what the library does."""
+"""The client of a server behaves like the library."""
 
 from __future__ import annotations
 
@@ -30,8 +30,10 @@ from support.rows import check_each
 NAMES = ["a/b", "..", ".", "%2e%2e", "a?b=c#d", "Å ñ 日本", "x/messages", "recent", " spaced "]
 
 
-def test_it_gives_the_librarys_own_values(far_alice: OwnerMemory, alice: OwnerMemory) -> None:
-    kept = far_alice.remember(
+def test_client_returns_the_same_values_as_the_library(
+    remote_alice: OwnerMemory, alice: OwnerMemory
+) -> None:
+    kept = remote_alice.remember(
         "Prefers metric units",
         kind="preference",
         importance=0.8,
@@ -40,44 +42,50 @@ def test_it_gives_the_librarys_own_values(far_alice: OwnerMemory, alice: OwnerMe
         expires_in="90d",
         happened_at=datetime(2026, 1, 2, 3, 4, 5, 6, tzinfo=UTC),
     )
-    assert kept == alice.get(kept.id) == far_alice.get(key="units")
-    far_alice.learn("My name is Alice and I live in Oslo", "Nice to meet you!", session="s1")
-    assert far_alice.messages("s1") == alice.messages("s1")
-    assert far_alice.sessions() == alice.sessions()
+    assert kept == alice.get(kept.id) == remote_alice.get(key="units")
+    remote_alice.learn("My name is Alice and I live in Oslo", "Nice to meet you!", session="s1")
+    assert remote_alice.messages("s1") == alice.messages("s1")
+    assert remote_alice.sessions() == alice.sessions()
     for query in ("Which units should I use?", "Where do I live?"):
-        assert far_alice.recall(query, touch=False) == alice.recall(query, touch=False)
-        assert far_alice.context(query, touch=False) == alice.context(query, touch=False)
-    assert far_alice.history(key="units") == alice.history(key="units")
-    assert far_alice.list(limit=2) == alice.list(limit=2)
-    assert far_alice.stats() == alice.stats()
+        assert remote_alice.recall(query, touch=False) == alice.recall(query, touch=False)
+        assert remote_alice.context(query, touch=False) == alice.context(query, touch=False)
+    assert remote_alice.history(key="units") == alice.history(key="units")
+    assert remote_alice.list(limit=2) == alice.list(limit=2)
+    assert remote_alice.stats() == alice.stats()
 
 
-def test_it_raises_the_librarys_own_errors(far_alice: OwnerMemory, remote: Memolith) -> None:
+def test_client_raises_the_same_errors_as_the_library(
+    remote_alice: OwnerMemory, remote: Memolith
+) -> None:
     unknown = "019f2b6e-58a0-7c3e-9d51-2f6f0c1b7a10"
     with pytest.raises(NotFound) as missing:
-        far_alice.get(unknown)
+        remote_alice.get(unknown)
     assert (missing.value.what, missing.value.id) == ("memory", unknown)
     with pytest.raises(InvalidInput) as wrong:
-        far_alice.remember("x", importance=2)
+        remote_alice.remember("x", importance=2)
     assert wrong.value.field == "importance"
-    far_alice.remember("Likes tea")
+    remote_alice.remember("Likes tea")
     assert remote.erase("alice").owner_id == "alice"
     with pytest.raises(OwnerErased) as gone:
-        far_alice.remember("Likes tea")
+        remote_alice.remember("Likes tea")
     assert gone.value.owner_id == "alice"
 
 
-def test_any_name_of_a_session_is_that_session(far_alice: OwnerMemory, alice: OwnerMemory) -> None:
+def test_session_names_with_special_characters_are_preserved(
+    remote_alice: OwnerMemory, alice: OwnerMemory
+) -> None:
     history = [{"role": "user", "content": "Hello"}]
     for name in NAMES:
-        far_alice.log([Message("Bob", "Hello"), Message(None, "Hi")], session=name)
-        far_alice.end_session(name)
-        assert far_alice.messages(name) == alice.messages(name) != ()
-        assert far_alice.compress(history, session=name).history == tuple(history)
+        remote_alice.log([Message("Bob", "Hello"), Message(None, "Hi")], session=name)
+        remote_alice.end_session(name)
+        assert remote_alice.messages(name) == alice.messages(name) != ()
+        assert remote_alice.compress(history, session=name).history == tuple(history)
     assert [each.id for each in alice.sessions() if each.ended_at] == NAMES
 
 
-def test_any_name_of_an_owner_is_that_owner(remote: Memolith, memory: Memolith) -> None:
+def test_owner_names_with_special_characters_are_preserved(
+    remote: Memolith, memory: Memolith
+) -> None:
     names = ["..", "a/b", "aliceville\xa0", "Å ñ 日本"]
     for name in names:
         kept = remote.owner(name).remember("Likes tea", key=name, tags=[name])
@@ -86,46 +94,51 @@ def test_any_name_of_an_owner_is_that_owner(remote: Memolith, memory: Memolith) 
     assert remote.owners() == names
 
 
-def test_what_is_no_id_becomes_no_other_path(far_alice: OwnerMemory) -> None:
+def test_invalid_id_is_refused_and_not_used_as_a_path(remote_alice: OwnerMemory) -> None:
     for id_ in ("", "..", "a/b", "stats", "keyed", "x" * 9_000):
-        for method in (far_alice.get, far_alice.message, far_alice.restore, far_alice.approve):
+        for method in (
+            remote_alice.get,
+            remote_alice.message,
+            remote_alice.restore,
+            remote_alice.approve,
+        ):
             with pytest.raises(InvalidInput, match="id: must be a UUID"):
                 method(id_)
 
 
-def test_all_messages_of_a_long_conversation_are_given(
-    far_alice: OwnerMemory, alice: OwnerMemory
+def test_client_returns_all_messages_of_a_long_session(
+    remote_alice: OwnerMemory, alice: OwnerMemory
 ) -> None:
     alice.log([Message("Bob", f"Line {n}") for n in range(1_020)], session="s")
-    assert far_alice.messages("s") == alice.messages("s")
-    some = far_alice.messages("s", limit=1_001, after=7)
+    assert remote_alice.messages("s") == alice.messages("s")
+    some = remote_alice.messages("s", limit=1_001, after=7)
     assert some == alice.messages("s", limit=1_001, after=7)
-    assert far_alice.messages("s", limit=0) == ()
-    assert far_alice.recent(5_000) == alice.recent(5_000)
+    assert remote_alice.messages("s", limit=0) == ()
+    assert remote_alice.recent(5_000) == alice.recent(5_000)
 
 
-def test_an_export_can_be_imported_again(far_alice: OwnerMemory, remote: Memolith) -> None:
-    far_alice.learn("My name is Alice and I live in Oslo", "Nice to meet you!")
-    far_alice.remember("Prefers metric units", key="units")
-    far_alice.set_base_memory("Lives in Oslo.")
-    records = list(far_alice.export())
-    assert remote.import_(records, owner="alice").duplicates_skipped == len(_told(records)) - 1
-    far_alice.forget(key="units")
+def test_export_can_be_imported_again(remote_alice: OwnerMemory, remote: Memolith) -> None:
+    remote_alice.learn("My name is Alice and I live in Oslo", "Nice to meet you!")
+    remote_alice.remember("Prefers metric units", key="units")
+    remote_alice.set_base_memory("Lives in Oslo.")
+    records = list(remote_alice.export())
+    assert (
+        remote.import_(records, owner="alice").duplicates_skipped == len(_comparable(records)) - 1
+    )
+    remote_alice.forget(key="units")
     remote.erase("alice")
     remote.readmit("alice")
     remote.import_(records, owner="alice")
-    assert _told(far_alice.export()) == _told(records)
-    assert far_alice.import_([ImportedMemory(content="Likes tea", tags=("x",))]).memories == 1
-    assert far_alice.list(limit=1).memories[0].tags == ("x",)
+    assert _comparable(remote_alice.export()) == _comparable(records)
+    assert remote_alice.import_([ImportedMemory(content="Likes tea", tags=("x",))]).memories == 1
+    assert remote_alice.list(limit=1).memories[0].tags == ("x",)
 
 
-def _told(records: Iterator[Record] | list[Record]) -> list[object]:
+def _comparable(records: Iterator[Record] | list[Record]) -> list[object]:
     return [each.memory.content if isinstance(each, MemoryRecord) else each for each in records]
 
 
-def test_a_text_of_any_length_is_taken_in_piece_by_piece(
-    far_alice: OwnerMemory, alice: OwnerMemory
-) -> None:
+def test_long_text_is_ingested_as_a_stream(remote_alice: OwnerMemory, alice: OwnerMemory) -> None:
     given = 0
 
     def pieces() -> Iterator[str]:
@@ -134,7 +147,7 @@ def test_a_text_of_any_length_is_taken_in_piece_by_piece(
             given += 1
             yield f"Chapter {number} tells of the mill." + " " * 20_000 + "\n\n"
 
-    stream = far_alice.ingest_stream(pieces(), source="book", kind="fact")
+    stream = remote_alice.ingest_stream(pieces(), source="book", kind="fact")
     first = next(iter(stream))
     assert first.memories[0] == alice.get(first.memories[0].id)
     assert given < 40
@@ -143,14 +156,14 @@ def test_a_text_of_any_length_is_taken_in_piece_by_piece(
     assert "source:book" in rest[-1].memories[-1].tags
 
 
-def test_many_threads_share_one_client(far_alice: OwnerMemory) -> None:
+def test_threads_can_share_a_client(remote_alice: OwnerMemory) -> None:
     with ThreadPoolExecutor(8) as threads:
-        kept = list(threads.map(lambda n: far_alice.remember(f"Fact number {n}"), range(40)))
+        kept = list(threads.map(lambda n: remote_alice.remember(f"Fact number {n}"), range(40)))
     assert len({each.id for each in kept}) == 40
-    assert far_alice.active_count() == 40
+    assert remote_alice.active_count() == 40
 
 
-def test_from_an_event_loop_it_does_the_same(url: str, key: str, alice: OwnerMemory) -> None:
+def test_async_client_behaves_like_the_library(url: str, key: str, alice: OwnerMemory) -> None:
     async def run() -> None:
         async with await AsyncMemolith.connect(url, key=key) as remote:
             far = remote.owner("alice")
@@ -177,7 +190,7 @@ def test_from_an_event_loop_it_does_the_same(url: str, key: str, alice: OwnerMem
     asyncio.run(run())
 
 
-def test_what_only_the_library_does_is_refused_with_the_way_to_do_it() -> None:
+def test_library_only_methods_name_the_alternative() -> None:
     remote = Memolith.connect()
     for name, way in LOCAL_ONLY.items():
         with pytest.raises(LibraryOnly, match=way) as refused:
@@ -186,16 +199,16 @@ def test_what_only_the_library_does_is_refused_with_the_way_to_do_it() -> None:
     remote.close()
 
 
-def test_functions_are_not_sent(remote: Memolith, far_alice: OwnerMemory) -> None:
+def test_callback_arguments_are_refused(remote: Memolith, remote_alice: OwnerMemory) -> None:
     with pytest.raises(InvalidInput, match="on_progress"):
-        far_alice.switch_profile("facts", on_progress=print)
+        remote_alice.switch_profile("facts", on_progress=print)
     with pytest.raises(InvalidInput, match="should_stop"):
         remote.work(lambda: True)
     with pytest.raises(LibraryOnly):
         _ = remote.idempotency
 
 
-def test_upkeep_is_an_admins(remote: Memolith, memory: Memolith, url: str) -> None:
+def test_maintenance_requires_an_admin_key(remote: Memolith, memory: Memolith, url: str) -> None:
     kept = memory.remember("Likes tea", owner="alice", expires_in="1m")
     assert remote.profiles() == memory.profiles()
     assert remote.apply_decay(owner="alice") == ()
@@ -214,50 +227,50 @@ def test_upkeep_is_an_admins(remote: Memolith, memory: Memolith, url: str) -> No
             own.remember("Likes tea", owner="bob")
 
 
-def test_the_key_comes_from_the_environment_too(
+def test_key_can_come_from_the_environment(
     url: str, key: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with Memolith.connect(url) as nobody, pytest.raises(Forbidden, match="a key is needed"):
+    with Memolith.connect(url) as nobody, pytest.raises(Forbidden, match="missing API key"):
         nobody.owners()
     monkeypatch.setenv("MEMOLITH_API_KEY", key)
     with Memolith.connect(f"{url}/") as somebody, Memolith.open(":memory:"):
         assert somebody.owners() == []
 
 
-def test_a_key_is_never_told(url: str) -> None:
+def test_errors_and_repr_contain_no_key(url: str) -> None:
     secret = "mnk_" + "k" * 40
     with Memolith.connect(url, key=secret) as remote:
-        told = [repr(remote), repr(remote.owner("alice")), repr(vars(remote)["_link"].service)]
-        with pytest.raises(Forbidden, match="opens nothing") as refused:
+        outputs = [repr(remote), repr(remote.owner("alice")), repr(vars(remote)["_link"].service)]
+        with pytest.raises(Forbidden, match="invalid API key") as refused:
             remote.owners()
-        told += traceback.format_exception(refused.value)
+        outputs += traceback.format_exception(refused.value)
     with pytest.raises(StoreUnavailable, match="closed") as closed:
         remote.owners()
-    told += traceback.format_exception(closed.value)
+    outputs += traceback.format_exception(closed.value)
     with pytest.raises(InvalidConfiguration) as wrong:
         Memolith.connect(url, key=f"{secret} and more")
-    told += traceback.format_exception(wrong.value)
-    assert secret not in "".join(told)
-    assert url in told[0]
+    outputs += traceback.format_exception(wrong.value)
+    assert secret not in "".join(outputs)
+    assert url in outputs[0]
 
 
-def test_no_log_names_what_was_asked_for(
-    far_alice: OwnerMemory, caplog: pytest.LogCaptureFixture
+def test_log_contains_no_request_data(
+    remote_alice: OwnerMemory, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.DEBUG)
-    assert far_alice.messages("wallaby") == ()
-    assert far_alice.list(tags=["wallaby"]).memories == ()
-    assert list(far_alice.export()) == []
-    # The server, in this process too, has no log of its requests but where pytest gives it one.
+    assert remote_alice.messages("wallaby") == ()
+    assert remote_alice.list(tags=["wallaby"]).memories == ()
+    assert list(remote_alice.export()) == []
+    # The server runs in this process; its request log exists only under pytest.
     ours = [each for each in caplog.records if not each.name.startswith("uvicorn")]
     assert ours
     assert "wallaby" not in " ".join(each.getMessage() for each in ours)
 
 
-def test_a_service_that_is_not_there_is_named() -> None:
+def test_error_for_an_unreachable_server_names_its_url() -> None:
     with (
         Memolith.connect("http://127.0.0.1:9", key="mnk_secret") as remote,
-        pytest.raises(StoreUnavailable, match=r"http://127\.0\.0\.1:9: can't be reached") as failed,
+        pytest.raises(StoreUnavailable, match=r"http://127\.0\.0\.1:9 cannot be reached") as failed,
     ):
         remote.owners()
     assert "mnk_secret" not in "".join(traceback.format_exception(failed.value))
@@ -267,21 +280,21 @@ def test_a_service_that_is_not_there_is_named() -> None:
     "url",
     ["127.0.0.1:8377", "", "ftp://127.0.0.1", "http://", "http://me:pass@host", "http://h?x=1"],
 )
-def test_what_is_no_address_is_refused(url: str) -> None:
-    with pytest.raises(InvalidConfiguration, match="url: must be an address") as wrong:
+def test_invalid_url_is_refused(url: str) -> None:
+    with pytest.raises(InvalidConfiguration, match="url: must be a URL") as wrong:
         Memolith.connect(url)
     assert "pass@" not in str(wrong.value)
 
 
 @check_each("timeout_s", [0, -1, float("nan"), float("inf")])
-def test_what_is_no_time_is_refused(timeout_s: float) -> None:
+def test_invalid_timeout_is_refused(timeout_s: float) -> None:
     with pytest.raises(InvalidConfiguration, match="timeout_s"):
         Memolith.connect(timeout_s=timeout_s)
 
 
-def test_a_stream_can_be_left_before_its_end(far_alice: OwnerMemory) -> None:
-    far_alice.log([Message("Bob", f"Hello for the {n}th time") for n in range(50)])
-    records = far_alice.export()
+def test_export_stream_can_be_abandoned(remote_alice: OwnerMemory) -> None:
+    remote_alice.log([Message("Bob", f"Hello for the {n}th time") for n in range(50)])
+    records = remote_alice.export()
     assert len(list(islice(records, 2))) == 2
     del records
-    assert far_alice.stats().messages == 50
+    assert remote_alice.stats().messages == 50

@@ -1,4 +1,4 @@
-"""A connection that breaks when the service has acted: what is tried again is done once."""
+"""Requests that are retried after a lost connection take effect once."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def wire(url: str) -> Iterator[Wire]:
         yield made
 
 
-def _stored(alice: OwnerMemory) -> tuple[object, ...]:
+def _contents(alice: OwnerMemory) -> tuple[object, ...]:
     events = [alice.history(each.id).events for each in alice.list(state="all").memories]
     return (
         replace(alice.stats(), vectors_pending=0),
@@ -40,7 +40,7 @@ def _stored(alice: OwnerMemory) -> tuple[object, ...]:
 
 
 @pytest.mark.parametrize("let_through", [0, 30])
-def test_a_write_whose_answer_is_lost_is_done_once(
+def test_retried_write_takes_effect_once(
     let_through: int, wire: Wire, key: str, memory: Memolith
 ) -> None:
     wire.let_through = let_through
@@ -50,11 +50,13 @@ def test_a_write_whose_answer_is_lost_is_done_once(
             write(remote.owner(f"{name} over a wire"))
             assert wire.broken == 2
             write(memory.owner(f"{name} here"))
-            once = _stored(memory.owner(f"{name} here"))
-            assert _stored(memory.owner(f"{name} over a wire")) == once, name
+            once = _contents(memory.owner(f"{name} here"))
+            assert _contents(memory.owner(f"{name} over a wire")) == once, name
 
 
-def test_so_is_it_from_an_event_loop(wire: Wire, key: str, alice: OwnerMemory) -> None:
+def test_write_retried_by_async_client_takes_effect_once(
+    wire: Wire, key: str, alice: OwnerMemory
+) -> None:
     async def run() -> None:
         async with await AsyncMemolith.connect(wire.url, key=key) as remote:
             wire.breaks = 2
@@ -65,7 +67,7 @@ def test_so_is_it_from_an_event_loop(wire: Wire, key: str, alice: OwnerMemory) -
     assert alice.stats().messages == 2
 
 
-def test_a_read_is_tried_again(wire: Wire, key: str, alice: OwnerMemory) -> None:
+def test_reads_are_retried(wire: Wire, key: str, alice: OwnerMemory) -> None:
     kept = alice.remember("Prefers metric units")
     with Memolith.connect(wire.url, key=key) as remote:
         wire.breaks = 2
@@ -73,19 +75,17 @@ def test_a_read_is_tried_again(wire: Wire, key: str, alice: OwnerMemory) -> None
         assert [each.id for each in remote.recall("metric", owner="alice").memories] == [kept.id]
 
 
-def test_what_can_not_be_done_twice_is_not_tried_again(
-    wire: Wire, key: str, memory: Memolith
-) -> None:
+def test_non_idempotent_requests_are_not_retried(wire: Wire, key: str, memory: Memolith) -> None:
     memory.remember("Prefers metric units", owner="alice")
     memory.erase("alice")
     with Memolith.connect(wire.url, key=key) as remote:
         wire.breaks = 1
-        with pytest.raises(StoreUnavailable, match="broke off"):
+        with pytest.raises(StoreUnavailable, match="closed the connection"):
             remote.readmit("alice")
     assert wire.broken == 1
 
 
-def test_a_wire_that_is_cut_each_time_is_told_of(wire: Wire, key: str, alice: OwnerMemory) -> None:
+def test_error_after_all_retries_names_the_server(wire: Wire, key: str, alice: OwnerMemory) -> None:
     with Memolith.connect(wire.url, key=key) as remote:
         wire.breaks = 1_000
         with pytest.raises(StoreUnavailable, match=wire.url) as failed:
@@ -95,11 +95,9 @@ def test_a_wire_that_is_cut_each_time_is_told_of(wire: Wire, key: str, alice: Ow
     assert alice.stats().total_count == 1
 
 
-def test_an_export_that_breaks_off_is_no_whole_one(
-    wire: Wire, key: str, alice: OwnerMemory
-) -> None:
+def test_interrupted_export_raises_an_error(wire: Wire, key: str, alice: OwnerMemory) -> None:
     alice.log([Message("Bob", f"Hello for the {n}th time " + "…" * 200) for n in range(300)])
     with Memolith.connect(wire.url, key=key) as remote:
         wire.breaks, wire.let_through = 1, 20_000
-        with pytest.raises(StoreUnavailable, match="broke off"):
+        with pytest.raises(StoreUnavailable, match="closed the connection"):
             list(remote.export(owner="alice"))

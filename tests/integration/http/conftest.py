@@ -1,4 +1,4 @@
-"""A service over an engine with an embedder that needs no model, asked in this process."""
+"""A server in this process, whose embedder needs no model."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from memolith import Memolith
 from memolith.server.app import ServerOptions, create_app
 from memolith.testing.fakes import HashingEmbedder, SettableClock, WordCounter
 
-Caller = Callable[..., TestClient]
+ClientFactory = Callable[..., TestClient]
 
 
 @pytest.fixture(params=["sqlite", pytest.param("inmemory", marks=pytest.mark.soak)])
 def memory(
     request: pytest.FixtureRequest, tmp_path: Path, clock: SettableClock
 ) -> Iterator[Memolith]:
-    """An engine over a file; in memory among the long tests: the routes know no store."""
+    """A store in a file; soak tests also use an in-memory store."""
     url = tmp_path / "memory.db" if request.param == "sqlite" else ":memory:"
     with Memolith.open(
         url, embedder=HashingEmbedder(), clock=clock, tokens=WordCounter()
@@ -29,25 +29,25 @@ def memory(
 
 @pytest.fixture
 def client(memory: Memolith, clock: SettableClock) -> Iterator[TestClient]:
-    """Give one that shows no key."""
+    """Yield a client without a key."""
     app = create_app(memory, ServerOptions(), clock)
     with TestClient(app, base_url="http://localhost") as opened:
         yield opened
 
 
 @pytest.fixture
-def calling(memory: Memolith, client: TestClient) -> Caller:
-    """Return a way to call with a key of a role, for an owner."""
+def client_for(memory: Memolith, client: TestClient) -> ClientFactory:
+    """Return a function that creates clients with a key of a role and owner."""
 
-    def caller(owner: str | None = None, role: str = "owner") -> TestClient:
+    def create_client(owner: str | None = None, role: str = "owner") -> TestClient:
         name = f"{role} {owner} {len(memory.api_keys())}"
         made = memory.create_api_key(name, role=role, owner=owner)
         headers = {"Authorization": f"Bearer {made.secret}"}
         return TestClient(client.app, base_url="http://localhost", headers=headers)
 
-    return caller
+    return create_client
 
 
 @pytest.fixture
-def as_alice(calling: Caller) -> TestClient:
-    return calling("alice")
+def as_alice(client_for: ClientFactory) -> TestClient:
+    return client_for("alice")

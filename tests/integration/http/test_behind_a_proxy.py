@@ -1,4 +1,4 @@
-"""The examples of reverse proxies in deploy/, run as they stand but for ports and certificates."""
+"""The reverse proxy examples in deploy/, run with other ports and certificates."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ NAME = "memory.example.org"
 _WAIT_S = 20.0
 
 
-class Slow:
-    """A chat service whose second piece comes when the client has read the first."""
+class SlowUpstream:
+    """A chat service that sends its second chunk after the client has read the first."""
 
     model = "slow"
 
@@ -114,26 +114,26 @@ def proxy(command: list[str], folder: Path, port: int) -> Iterator[None]:
             process.send_signal(signal.SIGTERM)
 
 
-Behind = tuple[httpx.Client, Slow, str]
+ProxySetup = tuple[httpx.Client, SlowUpstream, str]
 
 
 @pytest.fixture(params=[nginx, caddy], ids=["nginx", "caddy"])
-def behind(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Behind]:
-    """Give a client of the proxy, which knows it by its name, the model, and a key."""
+def proxy_setup(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[ProxySetup]:
+    """Yield a client of the proxy, the chat service and a key."""
     if shutil.which(request.param.__name__, path="/usr/sbin:/usr/bin:/bin") is None:
         pytest.skip(f"{request.param.__name__} is not installed")
     certificate(tmp_path)
-    slow, port = Slow(), free_port()
+    slow, port = SlowUpstream(), free_port()
     with Memolith.open(
         tmp_path / "m.db", embedder=HashingEmbedder(), tokens=WordCounter()
     ) as engine:
         key = engine.create_api_key("client", owner="alice").secret
         app = create_app(engine, ServerOptions(allowed_hosts=frozenset({NAME}), upstream=slow))
-        # As `trusted_proxies = "127.0.0.1"` has it.
+        # Equivalent to `trusted_proxies = "127.0.0.1"`.
         with running(app, forwarded_allow_ips="127.0.0.1") as url:
             server = url.removeprefix("http://")
             trusted = ssl.create_default_context(cafile=str(tmp_path / "fullchain.pem"))
-            transport = _ToHere(port, verify=trusted)
+            transport = _LocalTransport(port, verify=trusted)
             with (
                 proxy(request.param(tmp_path, port, server), tmp_path, port),
                 httpx.Client(
@@ -143,8 +143,8 @@ def behind(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Behind]:
                 yield client, slow, key
 
 
-class _ToHere(httpx.HTTPTransport):
-    """Finds the name at this machine."""
+class _LocalTransport(httpx.HTTPTransport):
+    """Resolve the host name to this machine."""
 
     def __init__(self, port: int, verify: ssl.SSLContext) -> None:
         super().__init__(verify=verify)
@@ -157,8 +157,8 @@ class _ToHere(httpx.HTTPTransport):
         return super().handle_request(request)
 
 
-def test_the_service_answers_by_its_name_over_tls(behind: Behind) -> None:
-    client, slow, key = behind
+def test_reverse_proxy_serves_tls_streams_and_rate_limits(proxy_setup: ProxySetup) -> None:
+    client, slow, key = proxy_setup
     headers = {"Authorization": f"Bearer {key}"}
     made = client.post("/v1/memories", json={"content": "Likes tea"}, headers=headers)
     assert made.status_code == 201
@@ -166,7 +166,7 @@ def test_the_service_answers_by_its_name_over_tls(behind: Behind) -> None:
     long = client.post("/v1/memories", json={"content": "x" * 11_000_000}, headers=headers)
     assert long.status_code == 413
 
-    # The first piece of a stream is there before the second is.
+    # The first chunk of a stream arrives before the second is sent.
     asked = {"messages": [{"role": "user", "content": "Count"}], "stream": True}
     with client.stream("POST", "/v1/chat/completions", json=asked, headers=headers) as reply:
         pieces = reply.iter_text()
@@ -174,7 +174,7 @@ def test_the_service_answers_by_its_name_over_tls(behind: Behind) -> None:
         slow.go_on.set()
         assert "two" in "".join(pieces)
 
-    # Wrong keys are counted by the address that the proxy names, whatever the client says.
+    # Wrong keys are counted by the address from the proxy; the client's header is ignored.
     statuses = [
         client.get(
             "/v1/memories",

@@ -1,4 +1,4 @@
-"""A page in a real browser can neither read nor write, unless it is of an origin that may."""
+"""Pages in a real browser can read and write only if their origin is allowed."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from fastapi import FastAPI
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-TOLD = "The cellar opens with Sesame."
+FACT = "The cellar opens with Sesame."
 PROBES = {"/healthz", "/readyz"}
 REFUSED = {403, 421}
 PREFLIGHTED = {"PUT", "PATCH", "DELETE"}
@@ -40,16 +40,16 @@ BODIES: Mapping[str, Any] = {
     "/context/sensors": {"mallory": "was here"},
     "/mcp": {"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}},
 }
-"""Where it matters what is sent; to others goes an empty object."""
+"""Request bodies by route; other routes receive an empty object."""
 
 
-Answered = list[tuple[str, str, int]]
+Responses = list[tuple[str, str, int]]
 
 
-class Noting:
-    """Notes what an app answers to what."""
+class ResponseRecorder:
+    """Middleware that records requests and their response statuses."""
 
-    def __init__(self, app: ASGIApp, answered: Answered) -> None:
+    def __init__(self, app: ASGIApp, answered: Responses) -> None:
         self._app = app
         self._answered = answered
 
@@ -63,37 +63,37 @@ class Noting:
 
 
 @dataclass(frozen=True, slots=True)
-class Attacked:
-    """What came of it where pages tried to reach a service of Alice's, and one of Bob's.
+class AttackResult:
+    """The result of pages that tried to reach the servers of Alice and Bob.
 
     Attributes:
-        routes: What they tried.
-        answered: What Alice's service answered.
-        changed: What they changed of her memory.
-        bobs: What Bob remembers in the end, who lets some pages in.
-        reports: What the pages have seen.
+        routes: The routes that the pages tried.
+        answered: The responses of Alice's server.
+        changed: The changed records of Alice.
+        bobs: The final memories of Bob, whose server allows some pages.
+        reports: The responses that the pages could read.
     """
 
     routes: list[Route]
-    answered: Answered
+    answered: Responses
     changed: list[object]
     bobs: list[str]
     reports: Mapping[str, Report]
 
     def seen(self, page: str) -> str:
-        """Return all that a page has read."""
+        """Return all text that a page has read."""
         return " ".join(each["text"] for each in self.reports[page])
 
 
 def routes_of(app: FastAPI, id_: str) -> list[Route]:
-    """Return all that there are, for a memory that is there."""
+    """Return all routes, filled in with the id of an existing memory."""
     documented = app.openapi()["paths"]
     found = [(method.upper(), path) for path, ways in documented.items() for method in ways]
     found += [("GET", "/mcp"), ("POST", "/mcp"), ("GET", "/openapi.json")]
-    return [Route(method, _at(path, id_), _body(method, path)) for method, path in found]
+    return [Route(method, _path(path, id_), _body(method, path)) for method, path in found]
 
 
-def _at(path: str, id_: str) -> str:
+def _path(path: str, id_: str) -> str:
     asked = "?q=cellar" if path.endswith("/search") else "?key=cellar" * ("/keyed" in path)
     return path.replace("{id}", id_).replace("{session}", "default") + asked
 
@@ -103,29 +103,29 @@ def _body(method: str, path: str) -> str:
 
 
 @pytest.fixture(scope="module")
-def attacked(tmp_path_factory: pytest.TempPathFactory) -> Attacked:
+def attack(tmp_path_factory: pytest.TempPathFactory) -> AttackResult:
     program = browser()
     if program is None:
         pytest.skip("there is no Chromium on this machine")
-    return _attacked(program, tmp_path_factory.mktemp("browser"))
+    return _run_attack(program, tmp_path_factory.mktemp("browser"))
 
 
-def _attacked(program: str, folder: Path) -> Attacked:
+def _run_attack(program: str, folder: Path) -> AttackResult:
     with ExitStack() as open_:
         engine = open_.enter_context(
             Memolith.open(":memory:", embedder=HashingEmbedder(), tokens=WordCounter())
         )
-        told = engine.remember(TOLD, owner="alice", key="cellar")
-        engine.remember(TOLD, owner="bob")
+        stored = engine.remember(FACT, owner="alice", key="cellar")
+        engine.remember(FACT, owner="bob")
         engine.learn("I live in Oslo", "I see.", owner="alice")
         before = list(engine.export(owner="alice"))
         sites = open_.enter_context(serving())
         friends = frozenset({f"http://friend.example:{sites.port}"})
-        answered: Answered = []
+        answered: Responses = []
         alices = create_app(engine, ServerOptions(anonymous_owner="alice", upstream=Echo()))
-        alices.add_middleware(Noting, answered=answered)
+        alices.add_middleware(ResponseRecorder, answered=answered)
         bobs = create_app(engine, ServerOptions("bob", frozenset({"*"}), friends, upstream=Echo()))
-        routes = routes_of(alices, told.id)
+        routes = routes_of(alices, stored.id)
         alices_url = open_.enter_context(running(alices))
         bobs_url = open_.enter_context(running(bobs))
         few = [route for route in routes if route.path == "/v1/memories"]
@@ -142,35 +142,35 @@ def _attacked(program: str, folder: Path) -> Attacked:
         changed: list[object] = [each for each in after if each not in before]
         changed += [each for each in before if each not in after]
         contents = [each.content for each in engine.list(owner="bob", limit=100).memories]
-        return Attacked(routes, answered, changed, contents, reports)
+        return AttackResult(routes, answered, changed, contents, reports)
 
 
-def test_no_page_of_another_origin_changes_anything(attacked: Attacked) -> None:
-    assert attacked.changed == []
+def test_page_of_another_origin_changes_nothing(attack: AttackResult) -> None:
+    assert attack.changed == []
 
 
-def test_no_page_of_another_origin_reads_anything(attacked: Attacked) -> None:
+def test_page_of_another_origin_reads_nothing(attack: AttackResult) -> None:
     for page in ("evil", "rebound"):
-        assert "Sesame" not in attacked.seen(page)
-        assert "Oslo" not in attacked.seen(page)
+        assert "Sesame" not in attack.seen(page)
+        assert "Oslo" not in attack.seen(page)
 
 
-def test_nothing_that_such_a_page_asks_comes_further_than_the_door(attacked: Attacked) -> None:
-    passed = [each for each in attacked.answered if each[2] not in REFUSED]
+def test_requests_of_other_origins_are_refused_by_the_middleware(attack: AttackResult) -> None:
+    passed = [each for each in attack.answered if each[2] not in REFUSED]
     assert [each for each in passed if each[1] not in PROBES] == []
 
 
-def test_every_route_was_tried(attacked: Attacked) -> None:
-    tried = {(method, path) for method, path, _ in attacked.answered}
-    for route in attacked.routes:
+def test_attack_covers_every_route(attack: AttackResult) -> None:
+    tried = {(method, path) for method, path, _ in attack.answered}
+    for route in attack.routes:
         asked = "OPTIONS" if route.method in PREFLIGHTED else route.method
         assert (asked, route.path.partition("?")[0]) in tried
 
 
-def test_a_page_of_an_origin_that_is_let_in_reads_and_writes(attacked: Attacked) -> None:
-    assert "Sesame" in attacked.seen("friend")
-    assert "Mallory was here" in attacked.bobs
+def test_page_of_an_allowed_origin_reads_and_writes(attack: AttackResult) -> None:
+    assert "Sesame" in attack.seen("friend")
+    assert "Mallory was here" in attack.bobs
 
 
-def test_where_any_name_will_do_another_name_for_the_service_reads(attacked: Attacked) -> None:
-    assert "Sesame" in attacked.seen("lenient")
+def test_wildcard_host_allows_dns_rebinding(attack: AttackResult) -> None:
+    assert "Sesame" in attack.seen("lenient")

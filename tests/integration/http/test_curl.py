@@ -1,4 +1,4 @@
-"""What people paste into a shell, with nothing changed but the host and the key."""
+"""Documented curl commands work, with another host and key."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ curl -s -X POST http://localhost:8321/chat/text \\
 """
 
 
-def _printed(command: str, at: httpx.Client, **more: str) -> str:
-    """Run a command against another host; return what it printed."""
+def _run(command: str, at: httpx.Client, **more: str) -> str:
+    """Run a command against another host; return its output."""
     for host in ("http://localhost:3000", "http://localhost:8321"):
         command = command.replace(host, str(at.base_url).rstrip("/"))
     ran = subprocess.run(
@@ -64,20 +64,20 @@ def env(tmp_path: Path) -> Iterator[Mapping[str, str]]:
         )
 
 
-def test_a_name_told_by_curl_outlasts_the_server(env: Mapping[str, str]) -> None:
+def test_fact_sent_by_curl_survives_a_restart(env: Mapping[str, str]) -> None:
     with served(env, "--owner", "alex") as first:
-        assert json.loads(_printed(_HEALTH, first)) == {"status": "ok", "ollama": True}
-        assert set(json.loads(_printed(_TELL, first))) == {"text", "action"}
+        assert json.loads(_run(_HEALTH, first)) == {"status": "ok", "ollama": True}
+        assert set(json.loads(_run(_TELL, first))) == {"text", "action"}
         wait_until_learned(first)
     with served(env, "--owner", "alex") as second:
-        answer = json.loads(_printed(_ASK, second))
+        answer = json.loads(_run(_ASK, second))
     assert answer == {"text": "Your name is Alex.", "action": "SPEAK"}
 
 
-def test_decay_is_applied_by_curl(env: Mapping[str, str], tmp_path: Path) -> None:
+def test_curl_can_apply_decay(env: Mapping[str, str], tmp_path: Path) -> None:
     with Memolith.open(
         tmp_path / "memory.db", config=load(None, {"MEMOLITH_ENABLE_ENCRYPTION": "false"}, {})
     ) as memory:
         key = memory.create_api_key("operator", role="admin").secret
     with served(env) as service:
-        assert json.loads(_printed(_DECAY, service, API_KEY=key)) == {"memories": [], "count": 0}
+        assert json.loads(_run(_DECAY, service, API_KEY=key)) == {"memories": [], "count": 0}

@@ -1,4 +1,4 @@
-"""What the reference shows as an example works."""
+"""The examples of the API reference are valid requests."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from memolith import Memolith, OwnerMemory
 from memolith.testing.fakes import HashingEmbedder, SettableClock, WordCounter
 from support.openapi import document
 
-from .conftest import Caller
+from .conftest import ClientFactory
 
 JSON, LINES = "application/json", "application/x-ndjson"
 
@@ -28,11 +28,11 @@ BODIES = [
     if kind in {JSON, LINES}
 ]
 UNKNOWN = {HTTPStatus.NOT_FOUND, HTTPStatus.NOT_IMPLEMENTED, HTTPStatus.BAD_GATEWAY}
-"""That there is none of that id, or no model, says that the rest was understood."""
+"""Statuses for an unknown id or a missing model: the request itself was valid."""
 
 
 def examples(taken: dict[str, Any]) -> list[Any]:
-    """Return what a body may look like."""
+    """Return the documented examples of a body."""
     name = taken["schema"].get("$ref", "").rpartition("/")[2]
     schema = DOCUMENT["components"]["schemas"].get(name, taken["schema"])
     fields = schema.get("properties", {})
@@ -51,21 +51,23 @@ def memory(tmp_path: Path, clock: SettableClock) -> Iterator[Memolith]:
 
 
 @pytest.fixture
-def said(alice: OwnerMemory) -> None:
+def stored_memories(alice: OwnerMemory) -> None:
     alice.remember("Prefers metric units", kind="preference", key="units")
     alice.set_base_memory("Lives in Oslo.")
 
 
-@pytest.mark.usefixtures("said")
+@pytest.mark.usefixtures("stored_memories")
 @pytest.mark.parametrize(
     ("method", "path", "kind", "taken"), BODIES, ids=[f"{m} {p}" for m, p, *_ in BODIES]
 )
-def test_every_body_has_examples_that_are_taken(
-    calling: Caller, method: str, path: str, kind: str, taken: dict[str, Any]
+def test_every_body_has_accepted_examples(
+    client_for: ClientFactory, method: str, path: str, kind: str, taken: dict[str, Any]
 ) -> None:
-    caller: TestClient = calling("alice", role="admin") if "owner" in path else calling("alice")
+    caller: TestClient = (
+        client_for("alice", role="admin") if "owner" in path else client_for("alice")
+    )
     if "upkeep" in path:
-        caller = calling(None, role="admin")
+        caller = client_for(None, role="admin")
     shown = examples(taken)
     assert shown
     where = path.format(id="019f2b6e-58a0-7c3e-9d51-2f6f0c1b7a10", session="s1")

@@ -1,14 +1,14 @@
-"""The life of a memory over REST."""
+"""The lifecycle of a memory over REST."""
 
 from __future__ import annotations
 
 import pytest
 from fastapi.testclient import TestClient
 
-from .conftest import Caller
+from .conftest import ClientFactory
 
 
-def test_a_memory_is_stored_found_changed_forgotten_and_restored(as_alice: TestClient) -> None:
+def test_memory_can_be_stored_found_changed_forgotten_and_restored(as_alice: TestClient) -> None:
     made = as_alice.post("/v1/memories", json={"content": "Prefers metric units", "key": "units"})
     assert made.status_code == 201
     id_ = made.json()["id"]
@@ -30,7 +30,7 @@ def test_a_memory_is_stored_found_changed_forgotten_and_restored(as_alice: TestC
     assert restored.json()["state"] == "active"
 
 
-def test_pages_follow_each_other(as_alice: TestClient) -> None:
+def test_pages_do_not_overlap(as_alice: TestClient) -> None:
     for number in range(5):
         as_alice.post("/v1/memories", json={"content": f"Owns {number + 2} red bicycles"})
     first = as_alice.get("/v1/memories", params={"limit": 3}).json()
@@ -40,7 +40,7 @@ def test_pages_follow_each_other(as_alice: TestClient) -> None:
     assert (first["total"], rest["cursor"]) == (5, None)
 
 
-def test_a_memory_takes_the_place_of_another(as_alice: TestClient) -> None:
+def test_memory_can_supersede_another(as_alice: TestClient) -> None:
     old, new = (
         as_alice.post("/v1/memories", json={"content": text}).json()["id"]
         for text in ("Lives in Oslo", "Lives in Rome")
@@ -53,7 +53,7 @@ def test_a_memory_takes_the_place_of_another(as_alice: TestClient) -> None:
     assert wrong.json()["errors"] == [{"field": "by", "problem": "must be a UUID"}]
 
 
-def test_everything_is_forgotten_only_where_that_is_said(as_alice: TestClient) -> None:
+def test_forgetting_everything_requires_confirmation(as_alice: TestClient) -> None:
     for text in ("Likes tea", "Owns a cat"):
         as_alice.post("/v1/memories", json={"content": text})
     assert as_alice.delete("/v1/memories").status_code == 422
@@ -62,25 +62,28 @@ def test_everything_is_forgotten_only_where_that_is_said(as_alice: TestClient) -
     assert as_alice.get("/v1/memories").json()["total"] == 0
 
 
-def test_a_misspelt_filter_forgets_nothing(as_alice: TestClient) -> None:
+def test_unknown_filter_forgets_nothing(as_alice: TestClient) -> None:
     as_alice.post("/v1/memories", json={"content": "Likes tea"})
     refused = as_alice.delete("/v1/memories", params={"confirm": "all", "kind": "fact"})
-    assert refused.json()["errors"] == [{"field": "kind", "problem": "is not known here"}]
+    assert refused.json()["errors"] == [{"field": "kind", "problem": "unknown argument"}]
     assert as_alice.get("/v1/memories").json()["total"] == 1
 
 
-def test_a_probe_and_a_chat_may_name_what_is_not_known(client: TestClient) -> None:
+def test_probes_and_chat_ignore_unknown_parameters(client: TestClient) -> None:
     assert client.get("/healthz?t=1").status_code == 200
     assert client.get("/v1/models?api-version=1").status_code != 422
 
 
-def test_decay_needs_an_admins_key(as_alice: TestClient, calling: Caller) -> None:
+def test_decay_requires_an_admin_key(as_alice: TestClient, client_for: ClientFactory) -> None:
     assert as_alice.post("/v1/memories/decay").status_code == 403
-    assert calling(role="service").post("/v1/memories/decay").status_code == 403
-    assert calling(role="admin").post("/v1/memories/decay").json() == {"memories": [], "count": 0}
+    assert client_for(role="service").post("/v1/memories/decay").status_code == 403
+    assert client_for(role="admin").post("/v1/memories/decay").json() == {
+        "memories": [],
+        "count": 0,
+    }
 
 
-def test_what_can_not_be_taken_is_named(as_alice: TestClient) -> None:
+def test_invalid_fields_are_named(as_alice: TestClient) -> None:
     given = {"content": "Likes tea", "importance": 2, "colour": "red"}
     refused = as_alice.post("/v1/memories", json=given)
     assert refused.status_code == 422
@@ -92,18 +95,18 @@ def test_what_can_not_be_taken_is_named(as_alice: TestClient) -> None:
 @pytest.mark.parametrize(
     ("method", "path", "body", "wrong"),
     [
-        ("POST", "/v1/memories", '{"content": "x",', "body: is no JSON after 16 characters"),
+        ("POST", "/v1/memories", '{"content": "x",', "body: invalid JSON after 16 characters"),
         ("POST", "/v1/memories", "{}", "content: is missing"),
-        ("POST", "/v1/memories", '{"content": "x", "text": 1}', "text: is not known here"),
+        ("POST", "/v1/memories", '{"content": "x", "text": 1}', "text: unknown argument"),
         ("POST", "/v1/memories", '{"content": "x", "importance": "y"}', "importance: must be"),
         ("POST", "/v1/import", "{}", "body: must be lines of JSON, of type application/x-ndjson"),
         ("GET", "/v1/memories?state=dead", "", "state: Input should be"),
         ("DELETE", "/v1/memories", "", "confirm: is missing"),
-        ("GET", "/v1/memories?tag=food", "", "tag: is not known here"),
-        ("GET", "/v1/stats?owner=bob", "", "owner: is not known here"),
+        ("GET", "/v1/memories?tag=food", "", "tag: unknown argument"),
+        ("GET", "/v1/stats?owner=bob", "", "owner: unknown argument"),
     ],
 )
-def test_what_is_wrong_is_said_where_and_in_words_of_the_service(
+def test_error_names_the_field_and_the_problem(
     as_alice: TestClient, method: str, path: str, body: str, wrong: str
 ) -> None:
     headers = {"Content-Type": "application/json"} if body else {}
@@ -113,12 +116,12 @@ def test_what_is_wrong_is_said_where_and_in_words_of_the_service(
     ), refused
 
 
-def test_a_path_that_there_is_not_says_where_all_are_named(as_alice: TestClient) -> None:
+def test_unknown_path_refers_to_the_openapi_document(as_alice: TestClient) -> None:
     assert "/openapi.json" in as_alice.get("/v1/memory").json()["detail"]
 
 
-def test_an_owner_is_erased_only_where_the_same_is_named_again(calling: Caller) -> None:
-    admin = calling(role="admin")
+def test_erasing_an_owner_requires_confirmation_by_name(client_for: ClientFactory) -> None:
+    admin = client_for(role="admin")
     admin.headers["X-Owner-Id"] = "alice"
     made = admin.post("/v1/memories", json={"content": "Likes tea"}).json()["id"]
     for query in ({}, {"confirm": "all"}, {"confirm": "bob"}):
@@ -128,8 +131,8 @@ def test_an_owner_is_erased_only_where_the_same_is_named_again(calling: Caller) 
     assert admin.get(f"/v1/memories/{made}").status_code in {404, 410}
 
 
-def test_an_exchange_is_learned_from_and_exported_and_imported(
-    as_alice: TestClient, calling: Caller
+def test_exchange_is_learned_exported_and_imported(
+    as_alice: TestClient, client_for: ClientFactory
 ) -> None:
     said = {"user": "My name is Alice and I live in Oslo", "assistant": "Nice to meet you!"}
     learned = as_alice.post("/v1/learn", json=said).json()
@@ -137,20 +140,20 @@ def test_an_exchange_is_learned_from_and_exported_and_imported(
     assert learned["memories"]
     lines = as_alice.get("/v1/export")
     headers = {"Content-Type": "application/x-ndjson"}
-    taken = calling("bob").post("/v1/import", content=lines.content, headers=headers).json()
+    taken = client_for("bob").post("/v1/import", content=lines.content, headers=headers).json()
     assert (taken["messages"], taken["memories"]) == (2, len(learned["memories"]))
 
 
-def test_a_context_is_text_with_what_it_shows(as_alice: TestClient) -> None:
+def test_context_returns_text_and_its_results(as_alice: TestClient) -> None:
     as_alice.post("/v1/memories", json={"content": "Prefers metric units"})
     context = as_alice.post("/v1/context", json={"query": "units"}).json()
     assert "Prefers metric units" in context["text"]
     assert context["results"][0]["text"] == "Prefers metric units"
 
 
-@pytest.mark.parametrize("door", ["cleanup", "expire", "consolidate", "drain"])
-def test_upkeep_needs_no_body(calling: Caller, door: str) -> None:
-    operator = calling(role="admin")
-    bare = operator.post(f"/v1/upkeep/{door}")
+@pytest.mark.parametrize("operation", ["cleanup", "expire", "consolidate", "drain"])
+def test_maintenance_routes_need_no_body(client_for: ClientFactory, operation: str) -> None:
+    operator = client_for(role="admin")
+    bare = operator.post(f"/v1/upkeep/{operation}")
     assert bare.status_code == 200
-    assert bare.json() == operator.post(f"/v1/upkeep/{door}", json={}).json()
+    assert bare.json() == operator.post(f"/v1/upkeep/{operation}", json={}).json()

@@ -1,4 +1,4 @@
-"""Metrics and traces: how often and how long, never of what."""
+"""Metrics and traces contain counts and durations, but no content."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from memolith.adapters.telemetry import SpanRecorder, build_span_recorder
 from memolith.server.app import ServerOptions, create_app
 from memolith.tracing import span
 
-from .conftest import Caller
+from .conftest import ClientFactory
 
 export = pytest.importorskip(
     "opentelemetry.sdk.trace.export", reason="the extra memolith[otel] is not installed"
@@ -31,7 +31,7 @@ def exporter() -> Any:
 
 
 @pytest.fixture
-def traced(memory: Memolith, exporter: Any) -> Iterator[TestClient]:
+def traced_client(memory: Memolith, exporter: Any) -> Iterator[TestClient]:
     from opentelemetry.sdk.trace import TracerProvider
 
     provider = TracerProvider()
@@ -41,11 +41,13 @@ def traced(memory: Memolith, exporter: Any) -> Iterator[TestClient]:
         yield client
 
 
-def test_a_recall_is_a_trace_of_its_steps(traced: TestClient, exporter: Any) -> None:
-    traced.post("/v1/memories", json={"content": f"Likes {WORD} tea", "key": WORD})
+def test_recall_creates_a_span_for_each_step(traced_client: TestClient, exporter: Any) -> None:
+    traced_client.post("/v1/memories", json={"content": f"Likes {WORD} tea", "key": WORD})
     exporter.clear()
     parent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
-    sent = traced.post("/v1/recall", json={"query": f"{WORD} tea"}, headers={"traceparent": parent})
+    sent = traced_client.post(
+        "/v1/recall", json={"query": f"{WORD} tea"}, headers={"traceparent": parent}
+    )
     assert len(sent.json()["memories"]) == 1
     spans = {each.name: each for each in exporter.get_finished_spans()}
     request, recall = spans["POST /v1/recall"], spans["recall"]
@@ -65,24 +67,24 @@ def test_a_recall_is_a_trace_of_its_steps(traced: TestClient, exporter: Any) -> 
     }
 
 
-def test_nothing_that_was_said_is_in_a_trace(traced: TestClient, exporter: Any) -> None:
-    made = traced.post("/v1/memories", json={"content": f"Likes {WORD}", "key": WORD}).json()
-    traced.get(f"/v1/memories/{made['id']}")
-    traced.get("/v1/memories/search", params={"q": WORD})
-    traced.get(f"/v1/sessions/{WORD}/messages")
-    traced.get(f"/{WORD}")
-    traced.post("/v1/recall", json={"query": WORD, "kinds": [WORD]})
-    told = "".join(each.to_json() for each in exporter.get_finished_spans())
-    assert '"store"' in told
-    assert WORD not in told
-    assert made["id"] not in told
+def test_traces_contain_no_content(traced_client: TestClient, exporter: Any) -> None:
+    made = traced_client.post("/v1/memories", json={"content": f"Likes {WORD}", "key": WORD}).json()
+    traced_client.get(f"/v1/memories/{made['id']}")
+    traced_client.get("/v1/memories/search", params={"q": WORD})
+    traced_client.get(f"/v1/sessions/{WORD}/messages")
+    traced_client.get(f"/{WORD}")
+    traced_client.post("/v1/recall", json={"query": WORD, "kinds": [WORD]})
+    exported = "".join(each.to_json() for each in exporter.get_finished_spans())
+    assert '"store"' in exported
+    assert WORD not in exported
+    assert made["id"] not in exported
 
 
-def test_a_failure_is_told_without_what_it_says(
-    traced: TestClient, exporter: Any, memory: Memolith
+def test_failed_span_contains_no_error_message(
+    traced_client: TestClient, exporter: Any, memory: Memolith
 ) -> None:
     memory.close()
-    assert traced.post("/v1/recall", json={"query": WORD}).status_code == 503
+    assert traced_client.post("/v1/recall", json={"query": WORD}).status_code == 503
     (request,) = exporter.get_finished_spans()
     assert (request.name, request.status.is_ok) == ("POST /v1/recall", False)
     assert not request.status.description
@@ -94,7 +96,7 @@ def test_a_failure_is_told_without_what_it_says(
     assert not failed.status.description
 
 
-def test_there_are_no_traces_where_nothing_says_where_they_go() -> None:
+def test_tracing_is_off_without_an_endpoint() -> None:
     assert build_span_recorder({}) is None
     assert (
         build_span_recorder(
@@ -111,7 +113,7 @@ def test_there_are_no_traces_where_nothing_says_where_they_go() -> None:
 
 
 class _Receiver(BaseHTTPRequestHandler):
-    """Takes what is sent to it."""
+    """Record the requests."""
 
     def do_POST(self) -> None:
         body = self.rfile.read(int(self.headers["Content-Length"]))
@@ -123,7 +125,7 @@ class _Receiver(BaseHTTPRequestHandler):
         del format, args
 
 
-def test_they_are_sent_as_the_standard_variables_say(
+def test_spans_are_sent_to_the_configured_endpoint(
     memory: Memolith, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pytest.importorskip("opentelemetry.exporter.otlp.proto.http")
@@ -147,31 +149,31 @@ def test_they_are_sent_as_the_standard_variables_say(
     assert WORD.encode() not in sent
 
 
-def figures(client: TestClient) -> dict[str, float]:
+def read_metrics(client: TestClient) -> dict[str, float]:
     text = client.get("/metrics").text
     assert WORD not in text
     lines = [each.rpartition(" ") for each in text.splitlines() if each.startswith("memolith")]
     return {name: float(number) for name, _, number in lines}
 
 
-def test_what_is_done_is_counted(calling: Caller) -> None:
-    admin = calling(role="admin")
+def test_metrics_count_requests_and_steps(client_for: ClientFactory) -> None:
+    admin = client_for(role="admin")
     headers = {"X-Owner-Id": WORD}
     for number in range(3):
         admin.post("/v1/memories", json={"content": f"{WORD} {number}"}, headers=headers)
     admin.post("/v1/recall", json={"query": WORD}, headers=headers)
     admin.get(f"/{WORD}", headers=headers)
-    found = figures(admin)
+    found = read_metrics(admin)
     assert found["memolith_memories_stored_total"] == 3
-    assert found['memolith_step_seconds_count{step="recall"}'] == 1
+    assert found['memolith_span_seconds_count{step="recall"}'] == 1
     route = 'method="POST",route="/v1/memories",status="201"'
     assert found[f"memolith_request_seconds_count{{{route}}}"] == 3
     assert found['memolith_request_seconds_count{method="GET",route="-",status="404"}'] == 1
-    assert found["memolith_requests_under_way"] == 1
-    assert found["memolith_owners_waiting"] == 0
-    assert found["memolith_replies_waiting"] == 0
+    assert found["memolith_requests_in_progress"] == 1
+    assert found["memolith_owners_pending"] == 0
+    assert found["memolith_exchanges_pending"] == 0
     assert not any("_created" in name for name in found)
 
 
-def test_only_an_admin_reads_the_figures(calling: Caller) -> None:
-    assert calling("alice").get("/metrics").status_code == 403
+def test_metrics_require_an_admin_key(client_for: ClientFactory) -> None:
+    assert client_for("alice").get("/metrics").status_code == 403

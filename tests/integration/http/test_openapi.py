@@ -1,4 +1,4 @@
-"""Every route does what the OpenAPI document says, whatever is sent to it."""
+"""Every route conforms to the OpenAPI document, for generated requests."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ from support.openapi import document
 from support.scripted_learning import client
 
 _FEW, _MANY = 8, 300
-"""Requests for each route: in each run of the tests, and in the long one."""
+"""Requests for each route in a normal run, and in a soak run."""
 
 _EXCLUDED = [positive_data_acceptance]
-"""The document can't say everything: the kinds of an owner's profile, that a text is empty where
-only invisible letters are in it, that two arguments exclude each other."""
+"""OpenAPI can't express some rules: kinds depend on the owner's profile, a text of only invisible
+characters is empty, and some arguments exclude each other."""
 
 _HOST = {"Host": "localhost"}
 
@@ -44,24 +44,24 @@ _ROUTES = [
 ]
 
 
-def _said(request: ReceivedRequest) -> Any:
-    """Answer in words, or in the form that is asked for."""
-    return _like(request.schema.json) if request.schema else "ACTION: SPEAK\nYes."
+def _answer(request: ReceivedRequest) -> Any:
+    """Answer with text, or with an instance of the requested schema."""
+    return _instance_of(request.schema.json) if request.schema else "ACTION: SPEAK\nYes."
 
 
-def _like(schema: Mapping[str, Any]) -> Any:
-    """Return something of a form."""
+def _instance_of(schema: Mapping[str, Any]) -> Any:
+    """Return an instance of a schema."""
     if schema["type"] == "object":
-        return {name: _like(each) for name, each in schema["properties"].items()}
+        return {name: _instance_of(each) for name, each in schema["properties"].items()}
     return [] if schema["type"] == "array" else schema.get("enum", ["Yes."])[0]
 
 
 @pytest.fixture(scope="module")
 def app(database: str) -> Iterator[FastAPI]:
-    assert database  # it is made anew in each
+    assert database  # recreated for each database
     clock = SettableClock(datetime(2026, 3, 1, 12, 0, tzinfo=UTC))
     with (
-        ModelServer(_said) as model,
+        ModelServer(_answer) as model,
         closing(
             OpenAITranscriber("whisper-1", api_key="", base_url=model.openai_url, timeout_s=10)
         ) as transcriber,
@@ -92,7 +92,7 @@ def documented(app: FastAPI) -> OpenApiSchema:
 
 def _send(documented: OpenApiSchema, key: str, route: tuple[str, str], count: int) -> None:
     method, path = route
-    # Each route has an owner of its own, whom others neither erase nor forget.
+    # Each route has its own owner, whose data other routes can't erase.
     headers = {**_HOST, "Authorization": f"Bearer {key}", "X-Owner-Id": f"{method} {path}"}
 
     @settings(max_examples=count, deadline=None, suppress_health_check=list(HealthCheck))
@@ -104,7 +104,7 @@ def _send(documented: OpenApiSchema, key: str, route: tuple[str, str], count: in
 
 
 @pytest.mark.parametrize("route", _ROUTES, ids=" ".join)
-def test_every_answer_is_as_documented(
+def test_every_response_conforms_to_the_document(
     documented: OpenApiSchema, key: str, route: tuple[str, str]
 ) -> None:
     _send(documented, key, route, _FEW)
@@ -112,7 +112,7 @@ def test_every_answer_is_as_documented(
 
 @pytest.mark.soak
 @pytest.mark.parametrize("route", _ROUTES, ids=" ".join)
-def test_every_answer_is_as_documented_many_times(
+def test_every_response_conforms_for_many_requests(
     documented: OpenApiSchema, key: str, route: tuple[str, str]
 ) -> None:
     _send(documented, key, route, _MANY)

@@ -1,4 +1,4 @@
-"""One server of several processes: `memolith serve --processes 2`."""
+"""One server with several processes: `memolith serve --processes 2`."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _WAIT_S = 30.0
 
 @dataclass
 class Server:
-    """A server, and what it has logged so far."""
+    """A server and its log lines."""
 
     process: subprocess.Popen[str]
     lines: list[str] = field(default_factory=list)
@@ -36,12 +36,12 @@ class Server:
         assert self.process.stderr is not None
         self.lines.extend(self.process.stderr)
 
-    def told(self) -> re.Match[str] | None:
+    def find_address(self) -> re.Match[str] | None:
         return next((found for each in self.lines if (found := _RUNNING.search(each))), None)
 
     @property
     def pids(self) -> list[int]:
-        found = self.told()
+        found = self.find_address()
         assert found is not None
         return [int(each) for each in found[2].split(",")]
 
@@ -63,18 +63,18 @@ def server(folder: Path, *arguments: str, **more: str) -> Iterator[Server]:
 
 
 @contextmanager
-def calling(made: Server) -> Iterator[httpx.Client]:
-    waiting(lambda: made.told() is not None)
-    found = made.told()
+def open_client(made: Server) -> Iterator[httpx.Client]:
+    wait_until(lambda: made.find_address() is not None)
+    found = made.find_address()
     assert found is not None
-    # A connection is of one process: each call makes a new one.
+    # A connection belongs to one process, so each call opens a new one.
     limits = httpx.Limits(max_keepalive_connections=0)
     url = f"http://127.0.0.1:{found[1]}"
     with httpx.Client(base_url=url, timeout=_WAIT_S, limits=limits) as client:
         yield client
 
 
-def waiting(is_so: object) -> None:
+def wait_until(is_so: object) -> None:
     assert callable(is_so)
     given_up_at = time.monotonic() + _WAIT_S
     while not is_so():
@@ -94,65 +94,65 @@ def is_alive(pid: int) -> bool:
     return True
 
 
-def test_they_share_one_file_and_end_together_having_finished_what_was_under_way(
+def test_server_finishes_open_requests_before_it_stops(
     tmp_path: Path,
 ) -> None:
     statuses: list[int] = []
-    with server(tmp_path) as made, calling(made) as client:
+    with server(tmp_path) as made, open_client(made) as client:
 
         def write() -> None:
             for number in range(1_000):
                 try:
                     sent = client.post("/v1/memories", json={"content": f"fact number {number}"})
                 except httpx.TransportError:
-                    return  # it has ended: nothing was acknowledged
+                    return  # the server has ended: nothing was acknowledged
                 statuses.append(sent.status_code)
 
         writing = threading.Thread(target=write)
         writing.start()
-        waiting(lambda: len(statuses) > 20)
+        wait_until(lambda: len(statuses) > 20)
         made.process.send_signal(signal.SIGTERM)
         assert made.process.wait(_WAIT_S) == 0
         writing.join()
     assert set(statuses) == {201}
-    with server(tmp_path) as made, calling(made) as client:
+    with server(tmp_path) as made, open_client(made) as client:
         assert client.get("/v1/memories/stats").json()["total_count"] >= len(statuses)
 
 
-def test_no_secret_stands_in_a_list_of_processes_and_logs_are_lines_of_json(tmp_path: Path) -> None:
+def test_process_list_and_json_logs_contain_no_secrets(tmp_path: Path) -> None:
     key = "0f" * 32
     env = {"MEMOLITH_KEY": key, "MEMOLITH_ENABLE_ENCRYPTION": "true", "OPENAI_API_KEY": "sk-secret"}
-    with server(tmp_path, **env) as made, calling(made) as client:
+    with server(tmp_path, **env) as made, open_client(made) as client:
         shown = b"".join(arguments(pid) for pid in (made.process.pid, *made.pids))
         assert b"serve" in shown
         assert key.encode() not in shown
         assert b"sk-secret" not in shown
         sent = client.get("/v1/memories", headers={"X-Request-Id": "asked-by-a-test"})
         assert sent.status_code == 200
-        waiting(lambda: any("asked-by-a-test" in each for each in made.lines))
-        told_to_people = "memolith: this store is encrypted"  # once, with a new store
-        lines = [json.loads(each) for each in made.lines if not each.startswith(told_to_people)]
-    (told,) = [each for each in lines if each.get("request_id") == "asked-by-a-test"]
-    assert (told["route"], told["status"]) == ("/v1/memories", 200)
+        wait_until(lambda: any("asked-by-a-test" in each for each in made.lines))
+        notice = "memolith: this store is encrypted"  # printed once for a new store
+        lines = [json.loads(each) for each in made.lines if not each.startswith(notice)]
+    (entry,) = [each for each in lines if each.get("request_id") == "asked-by-a-test"]
+    assert (entry["route"], entry["status"]) == ("/v1/memories", 200)
     assert key not in "".join(made.lines)
 
 
-def test_one_that_dies_is_replaced(tmp_path: Path) -> None:
-    with server(tmp_path) as made, calling(made) as client:
+def test_killed_process_is_replaced(tmp_path: Path) -> None:
+    with server(tmp_path) as made, open_client(made) as client:
         os.kill(made.pids[0], signal.SIGKILL)
-        waiting(lambda: sum("Started server process" in each for each in made.lines) == 3)
+        wait_until(lambda: sum("Started server process" in each for each in made.lines) == 3)
         assert {client.get("/healthz").status_code for _ in range(10)} == {200}
 
 
-def test_they_end_when_the_first_is_killed(tmp_path: Path) -> None:
+def test_processes_end_when_the_parent_is_killed(tmp_path: Path) -> None:
     with server(tmp_path) as made:
-        waiting(lambda: made.told() is not None)
+        wait_until(lambda: made.find_address() is not None)
         made.process.kill()
-        waiting(lambda: not any(map(is_alive, made.pids)))
+        wait_until(lambda: not any(map(is_alive, made.pids)))
 
 
-def test_any_of_them_tells_what_all_have_counted(tmp_path: Path) -> None:
-    with server(tmp_path) as made, calling(made) as client:
+def test_metrics_cover_all_processes(tmp_path: Path) -> None:
+    with server(tmp_path) as made, open_client(made) as client:
         for _ in range(20):
             client.get("/healthz")
         text = client.get("/metrics").text
@@ -161,7 +161,17 @@ def test_any_of_them_tells_what_all_have_counted(tmp_path: Path) -> None:
     )
 
 
-def test_a_store_in_memory_is_refused(tmp_path: Path) -> None:
+def test_in_memory_store_is_refused(tmp_path: Path) -> None:
     with server(tmp_path, MEMOLITH_STORE=":memory:") as made:
         assert made.process.wait(_WAIT_S) == 3
-    assert "a store in memory is of one process alone" in "".join(made.lines)
+    assert "an in-memory store supports one process only" in "".join(made.lines)
+
+
+def test_worker_that_cannot_start_ends_the_server(tmp_path: Path) -> None:
+    device = {
+        "MEMOLITH_DEVICE__TRANSCRIPTION_URL": "http://127.0.0.1:9",
+        "MEMOLITH_DEVICE__TRANSCRIPTION_KEY_ENV": "MISSING_KEY",
+    }
+    with server(tmp_path, **device) as made:
+        assert made.process.wait(_WAIT_S) == 1
+    assert "MISSING_KEY" in "".join(made.lines)

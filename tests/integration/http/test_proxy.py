@@ -1,4 +1,4 @@
-"""A chat service that remembers, by OpenAI's own client."""
+"""The chat proxy, used with OpenAI's client."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def upstream(server: ModelServer) -> OpenAIUpstream:
 
 
 def answer(request: ReceivedRequest) -> Any:
-    """Answer what a model would that reads its prompt."""
+    """Return an answer that repeats the user's message."""
     if "broken" in request.user:
         return truncated_answer("This is a long answer that will never come to its end at all.")
     return f"Noted: {request.user}"
@@ -50,7 +50,7 @@ def service(model: ModelServer) -> Iterator[Proxied]:
         yield served
 
 
-def test_what_was_said_in_one_conversation_is_told_in_another(
+def test_facts_of_one_conversation_are_recalled_in_another(
     service: Proxied, model: ModelServer
 ) -> None:
     client = service.client()
@@ -68,7 +68,7 @@ def test_what_was_said_in_one_conversation_is_told_in_another(
 
 
 @pytest.mark.parametrize("asking", [said, streamed])
-def test_a_conversation_of_twenty_turns_is_logged_once(service: Proxied, asking: Any) -> None:
+def test_each_message_of_a_long_conversation_is_logged_once(service: Proxied, asking: Any) -> None:
     client, history = service.client(), []
     for turn in range(20 if asking is streamed else 5):
         history.append(user(f"I bought {turn} blue chairs for room {turn}."))
@@ -77,7 +77,7 @@ def test_a_conversation_of_twenty_turns_is_logged_once(service: Proxied, asking:
     assert len(service.alice.sessions()) == 1
 
 
-def test_a_retry_adds_nothing(service: Proxied) -> None:
+def test_retry_adds_nothing(service: Proxied) -> None:
     client = service.client()
     for _ in range(3):
         said(client, [user(NAME)])
@@ -85,7 +85,7 @@ def test_a_retry_adds_nothing(service: Proxied) -> None:
     assert len(service.alice.list().memories) == len({m.id for m in service.alice.list().memories})
 
 
-def test_another_reply_takes_the_place_of_the_one_before() -> None:
+def test_regenerated_reply_replaces_the_previous_one() -> None:
     replies = ["Oslo is rainy.", "Oslo is sunny.", "Oslo is windy."]
     with ModelServer(replies) as server, proxied(upstream(server)) as service:
         client = service.client()
@@ -95,7 +95,7 @@ def test_another_reply_takes_the_place_of_the_one_before() -> None:
         assert service.log() == [("user", "How is Oslo?"), ("assistant", replies[-1])]
 
 
-def test_what_was_learned_of_an_exchange_goes_and_comes_with_its_reply() -> None:
+def test_regenerated_reply_replaces_memories_of_the_exchange() -> None:
     with (
         ModelServer(["Oslo is rainy.", "Oslo is sunny."]) as server,
         Memolith.open(
@@ -111,7 +111,7 @@ def test_what_was_learned_of_an_exchange_goes_and_comes_with_its_reply() -> None
         assert len(service.log()) == 2
 
 
-def test_where_the_conversation_went_on_another_reply_to_an_earlier_part_is_added() -> None:
+def test_regenerated_earlier_reply_is_added() -> None:
     with ModelServer(["One.", "Two.", "Three."]) as server, proxied(upstream(server)) as service:
         client = service.client()
         first, second = user("Say a number."), user("And another.")
@@ -127,7 +127,7 @@ def test_where_the_conversation_went_on_another_reply_to_an_earlier_part_is_adde
         ]
 
 
-def test_an_edited_message_is_new_and_what_came_before_is_not(service: Proxied) -> None:
+def test_only_the_edited_message_is_logged_again(service: Proxied) -> None:
     client = service.client()
     before = [user("I live in Oslo."), assistant("Noted: I live in Oslo.")]
     said(client, before[:1])
@@ -140,7 +140,7 @@ def test_an_edited_message_is_new_and_what_came_before_is_not(service: Proxied) 
     ]
 
 
-def test_a_history_that_its_client_cuts_makes_no_more_than_one_exchange_a_turn(
+def test_truncated_history_adds_one_exchange_per_turn(
     service: Proxied,
 ) -> None:
     client, history = service.client(**{"X-Memolith-Session": "mine"}), []
@@ -150,13 +150,13 @@ def test_a_history_that_its_client_cuts_makes_no_more_than_one_exchange_a_turn(
     assert service.log() == [(each["role"], each["content"]) for each in history]
 
 
-def test_a_conversation_that_began_elsewhere_is_taken_in_whole(service: Proxied) -> None:
+def test_conversation_started_without_the_proxy_is_logged_completely(service: Proxied) -> None:
     history = [user("I live in Oslo."), assistant("Nice."), user("I have a cat.")]
     said(service.client(), history)
     assert len(service.log()) == 4
 
 
-def test_off_remembers_nothing_and_tells_nothing(service: Proxied, model: ModelServer) -> None:
+def test_memory_off_neither_stores_nor_recalls(service: Proxied, model: ModelServer) -> None:
     service.alice.remember("Alex works at NASA", kind="fact")
     client = service.client(**{"X-Memolith-Memory": "off"})
     said(client, [user(WHO)])
@@ -164,7 +164,7 @@ def test_off_remembers_nothing_and_tells_nothing(service: Proxied, model: ModelS
     assert service.log() == []
 
 
-def test_what_passed_by_with_the_memory_off_is_not_learned_later(service: Proxied) -> None:
+def test_messages_sent_with_memory_off_are_not_logged_later(service: Proxied) -> None:
     client = service.client()
     history = [user("I live in Oslo.")]
     history.append(assistant(said(client, history)))
@@ -177,7 +177,9 @@ def test_what_passed_by_with_the_memory_off_is_not_learned_later(service: Proxie
 
 
 @pytest.mark.parametrize("header", ["off", "read-only"])
-def test_so_it_is_with_the_beginning_of_a_conversation(service: Proxied, header: str) -> None:
+def test_conversation_start_sent_with_memory_off_is_not_logged_later(
+    service: Proxied, header: str
+) -> None:
     client = service.client()
     history = [user("I am secretly a spy.")]
     history.append(assistant(said(client, history, extra_headers={"X-Memolith-Memory": header})))
@@ -186,30 +188,27 @@ def test_so_it_is_with_the_beginning_of_a_conversation(service: Proxied, header:
     assert service.log() == [("user", "I have a cat."), ("assistant", "Noted: I have a cat.")]
 
 
-def test_read_only_tells_and_learns_nothing(service: Proxied, model: ModelServer) -> None:
+def test_read_only_mode_recalls_but_does_not_store(service: Proxied, model: ModelServer) -> None:
     service.alice.remember("Alex works at NASA", kind="fact")
     said(service.client(**{"X-Memolith-Memory": "read-only"}), [user("Where does Alex work?")])
     assert "NASA" in model.requests[-1].system
     assert service.log() == []
 
 
-def test_a_switch_that_there_is_not_is_refused(service: Proxied) -> None:
-    with pytest.raises(openai.UnprocessableEntityError, match="X-Memolith-Memory: ") as refused:
+def test_unknown_memory_mode_is_refused(service: Proxied) -> None:
+    with pytest.raises(openai.UnprocessableEntityError, match="X-Memolith-Memory: ") as raised:
         said(service.client(**{"X-Memolith-Memory": "sometimes"}), [user(NAME)])
-    assert (refused.value.param, refused.value.type) == (
-        "X-Memolith-Memory",
-        "invalid_request_error",
-    )
+    assert (raised.value.param, raised.value.type) == ("X-Memolith-Memory", "invalid_request_error")
 
 
-def test_a_client_of_openai_shows_why_it_is_refused(service: Proxied) -> None:
-    with pytest.raises(openai.NotFoundError, match="there is no such path"):
+def test_openai_client_shows_the_reason_of_a_refusal(service: Proxied) -> None:
+    with pytest.raises(openai.NotFoundError, match="unknown path"):
         service.client().embeddings.create(model="scripted", input="Hi")
     with pytest.raises(openai.PermissionDeniedError, match="may not act for another owner"):
         said(service.client(**{"X-Owner-Id": "somebody"}), [user(NAME)])
 
 
-def test_switched_off_everything_passes_through_as_it_came(model: ModelServer) -> None:
+def test_disabled_proxy_forwards_requests_unchanged(model: ModelServer) -> None:
     body = b'{"model":"scripted", "messages": [{"role":"user","content":"Hi"}], "x": 1.50}'
     with proxied(upstream(model), ProxyOptions(is_enabled=False)) as service:
         sent = httpx.post(
@@ -222,7 +221,7 @@ def test_switched_off_everything_passes_through_as_it_came(model: ModelServer) -
         assert service.log() == []
 
 
-def test_our_key_is_never_sent_on_and_the_services_own_is(
+def test_upstream_receives_its_own_key_and_never_the_clients_key(
     service: Proxied, model: ModelServer
 ) -> None:
     said(service.client("memolith_secret"), [user(NAME)])
@@ -230,16 +229,18 @@ def test_our_key_is_never_sent_on_and_the_services_own_is(
     assert "memolith_secret" not in str(model.requests[-1])
 
 
-def test_unknown_fields_and_several_choices_pass(service: Proxied, model: ModelServer) -> None:
+def test_unknown_fields_and_multiple_choices_are_forwarded(
+    service: Proxied, model: ModelServer
+) -> None:
     more = {"logprobs": True, "n": 2, "seed": 7, "extra_body": {"top_k": 40, "new": {"a": [1]}}}
     said(service.client(), [user(NAME)], **more)
     body = model.requests[-1].body
     assert (body["logprobs"], body["n"], body["seed"]) == (True, 2, 7)
     assert (body["top_k"], body["new"]) == (40, {"a": [1]})
-    assert service.log() == [("user", NAME)], "which of several was taken, the next request tells"
+    assert service.log() == [("user", NAME)], "the next request tells which choice was used"
 
 
-def test_usage_is_kept(service: Proxied) -> None:
+def test_token_usage_is_forwarded(service: Proxied) -> None:
     client = service.client()
     plain: Any = client.chat.completions.create(
         model="scripted", messages=[{"role": "user", "content": NAME}]
@@ -256,11 +257,11 @@ def test_usage_is_kept(service: Proxied) -> None:
     assert last.usage.completion_tokens == plain.usage.completion_tokens
 
 
-def test_the_models_of_the_service_are_listed(service: Proxied) -> None:
+def test_upstream_models_are_listed(service: Proxied) -> None:
     assert [each.id for each in service.client().models.list()] == ["scripted"]
 
 
-def test_only_the_models_that_are_named_may_be_asked_for(model: ModelServer) -> None:
+def test_only_allowed_models_can_be_requested(model: ModelServer) -> None:
     with proxied(upstream(model), ProxyOptions(allowed_models=("scripted", "small"))) as service:
         client = service.client()
         assert [each.id for each in client.models.list()] == ["scripted", "small"]
@@ -275,7 +276,7 @@ def test_only_the_models_that_are_named_may_be_asked_for(model: ModelServer) -> 
 
 
 @pytest.mark.parametrize("status", [400, 404, 422, 429, 500, 503])
-def test_what_the_model_says_against_it_is_passed_on(status: int) -> None:
+def test_upstream_errors_are_forwarded(status: int) -> None:
     script = [error_answer(status, message="no", retry_after_s=7)]
     with ModelServer(script) as server, proxied(upstream(server)) as service:
         with pytest.raises(openai.APIStatusError) as caught:
@@ -284,10 +285,10 @@ def test_what_the_model_says_against_it_is_passed_on(status: int) -> None:
         assert caught.value.response.headers["Retry-After"] == "7"
         assert caught.value.body is not None
         assert KEY not in caught.value.response.text
-        assert service.log() == [], "it will be said again"
+        assert service.log() == [], "the client will send it again"
 
 
-def test_a_refused_key_of_ours_is_our_failure_and_not_the_clients() -> None:
+def test_refused_upstream_key_is_a_server_error() -> None:
     with ModelServer(answer, keys=["another"]) as server, proxied(upstream(server)) as service:
         with pytest.raises(openai.InternalServerError) as caught:
             said(service.client(), [user(NAME)])
@@ -295,14 +296,14 @@ def test_a_refused_key_of_ours_is_our_failure_and_not_the_clients() -> None:
         assert KEY not in caught.value.response.text
 
 
-def test_a_service_that_is_not_there_is_told() -> None:
+def test_unreachable_upstream_is_a_bad_gateway() -> None:
     with proxied(OpenAIUpstream("scripted", "http://127.0.0.1:9/v1", KEY)) as service:
         with pytest.raises(openai.InternalServerError) as caught:
             said(service.client(), [user(NAME)])
         assert caught.value.status_code == 502
 
 
-def test_tools_and_their_results_pass_and_results_are_the_tools() -> None:
+def test_tool_calls_and_results_are_forwarded_and_logged() -> None:
     called = Answer(calls=(("weather", '{"city": "Oslo"}'),))
     with ModelServer([called, "It rains in Oslo."]) as server, proxied(upstream(server)) as service:
         client = service.client()
@@ -325,7 +326,7 @@ def test_tools_and_their_results_pass_and_results_are_the_tools() -> None:
         ]
 
 
-def test_tools_are_called_in_a_stream() -> None:
+def test_streamed_tool_calls_are_forwarded() -> None:
     called = Answer("Let me look.", calls=(("weather", '{"city": "Oslo"}'),))
     with ModelServer([called]) as server, proxied(upstream(server)) as service:
         client = service.client()
@@ -341,15 +342,17 @@ def test_tools_are_called_in_a_stream() -> None:
         assert ("assistant", "Let me look.") in service.log()
 
 
-def test_images_pass_untouched(service: Proxied, model: ModelServer) -> None:
+def test_images_are_forwarded_unchanged(service: Proxied, model: ModelServer) -> None:
     picture = {"type": "image_url", "image_url": {"url": "data:image/png;base64,iVBORw0KGgo="}}
-    told = {"role": "user", "content": [{"type": "text", "text": "What is this?"}, picture]}
-    said(service.client(), [told])
-    assert model.requests[-1].body["messages"][-1] == told
+    message = {"role": "user", "content": [{"type": "text", "text": "What is this?"}, picture]}
+    said(service.client(), [message])
+    assert model.requests[-1].body["messages"][-1] == message
     assert service.log()[0] == ("user", "What is this?")
 
 
-def test_memory_joins_what_the_client_tells_the_model(service: Proxied, model: ModelServer) -> None:
+def test_memory_is_added_to_the_clients_system_message(
+    service: Proxied, model: ModelServer
+) -> None:
     service.alice.remember("Alex works at NASA", kind="fact")
     for content in ("Be brief.", [{"type": "text", "text": "Be brief."}]):
         system = {"role": "system", "content": content}
@@ -360,7 +363,7 @@ def test_memory_joins_what_the_client_tells_the_model(service: Proxied, model: M
         assert "NASA" in asked.system
 
 
-def test_a_cut_stream_breaks_off_for_the_client_and_is_not_learned(service: Proxied) -> None:
+def test_interrupted_stream_fails_for_the_client_and_is_not_learned(service: Proxied) -> None:
     client = service.client()
     with pytest.raises((openai.APIError, httpx.HTTPError)):
         streamed(client, [user("broken: my name is Alex")])
@@ -372,7 +375,7 @@ def test_a_cut_stream_breaks_off_for_the_client_and_is_not_learned(service: Prox
 
 
 @pytest.mark.parametrize("finish", ["length", "content_filter"])
-def test_a_reply_that_was_cut_gives_way_to_one_that_is_whole(finish: str) -> None:
+def test_truncated_reply_is_replaced_by_a_complete_one(finish: str) -> None:
     script = [Answer("I am half a", finish=finish), "I am whole.", Answer("Half", finish=finish)]
     with ModelServer(script) as server, proxied(upstream(server)) as service:
         client, logs = service.client(), []
@@ -382,7 +385,7 @@ def test_a_reply_that_was_cut_gives_way_to_one_that_is_whole(finish: str) -> Non
         assert logs == ["I am half a", "I am whole.", "I am whole."]
 
 
-def test_two_owners_never_mix(model: ModelServer) -> None:
+def test_owners_are_isolated(model: ModelServer) -> None:
     with proxied(upstream(model), open_for=None) as service:
         keys = {
             owner: service.engine.create_api_key(owner, role="owner", owner=owner).secret
@@ -397,7 +400,7 @@ def test_two_owners_never_mix(model: ModelServer) -> None:
             said(service.client(keys["bob"], **{"X-Owner-Id": "alice"}), [user(WHO)])
 
 
-def test_a_services_key_names_the_owner_by_header_or_user(model: ModelServer) -> None:
+def test_service_key_names_the_owner_by_header_or_user_field(model: ModelServer) -> None:
     with proxied(upstream(model), open_for=None) as service:
         secret = service.engine.create_api_key("app", role="service").secret
         with pytest.raises(openai.BadRequestError):
@@ -409,7 +412,7 @@ def test_a_services_key_names_the_owner_by_header_or_user(model: ModelServer) ->
         assert set(service.engine.owners()) == {"alice", "carol"}
 
 
-def test_without_a_service_behind_it_says_so(client: Any, as_alice: Any) -> None:
+def test_proxy_without_an_upstream_is_not_implemented(client: Any, as_alice: Any) -> None:
     body = {"messages": [user("Hi")]}
     assert client.post("/v1/chat/completions", json=body).status_code == 401
     assert as_alice.post("/v1/chat/completions", json=body).status_code == 501

@@ -1,4 +1,4 @@
-"""The same chat service in front of Anthropic, by OpenAI's own client."""
+"""The chat proxy for Anthropic models, used with OpenAI's client."""
 
 from __future__ import annotations
 
@@ -46,7 +46,9 @@ def service(model: ModelServer) -> Iterator[Proxied]:
 
 
 @pytest.mark.parametrize("asking", [said, streamed])
-def test_it_answers_and_remembers(service: Proxied, model: ModelServer, asking: Any) -> None:
+def test_proxy_answers_and_logs_the_exchange(
+    service: Proxied, model: ModelServer, asking: Any
+) -> None:
     system = {"role": "system", "content": "Be brief."}
     text = f"I live in Oslo, and use {asking.__name__}."
     assert asking(service.client(), [system, user(text)]) == f"Noted: {text}"
@@ -55,7 +57,7 @@ def test_it_answers_and_remembers(service: Proxied, model: ModelServer, asking: 
     assert {("user", text), ("assistant", f"Noted: {text}")} <= set(service.log())
 
 
-def test_tools_are_called_and_their_results_told(service: Proxied, model: ModelServer) -> None:
+def test_tool_calls_and_results_are_translated(service: Proxied, model: ModelServer) -> None:
     client = service.client()
     schema = {"type": "object", "properties": {"city": {"type": "string"}}}
     tool: Any = {"type": "function", "function": {"name": "weather", "parameters": schema}}
@@ -80,11 +82,11 @@ def test_tools_are_called_and_their_results_told(service: Proxied, model: ModelS
     assert (result["type"], result["tool_use_id"]) == ("tool_result", "call_0")
 
 
-def test_images_and_limits_are_told_in_its_words(service: Proxied, model: ModelServer) -> None:
+def test_images_and_limits_are_translated(service: Proxied, model: ModelServer) -> None:
     images = ["data:image/png;base64,iVBORw0KGgo=", "https://example.org/a.png"]
     parts = [{"type": "image_url", "image_url": {"url": url}} for url in images]
-    told = {"role": "user", "content": [{"type": "text", "text": "What is it?"}, *parts]}
-    said(service.client(), [told], max_tokens=99, stop="END", temperature=0.5)
+    message = {"role": "user", "content": [{"type": "text", "text": "What is it?"}, *parts]}
+    said(service.client(), [message], max_tokens=99, stop="END", temperature=0.5)
     body = model.requests[-1].body
     assert [part["source"] for part in body["messages"][0]["content"][1:]] == [
         {"type": "base64", "media_type": "image/png", "data": "iVBORw0KGgo="},
@@ -93,7 +95,7 @@ def test_images_and_limits_are_told_in_its_words(service: Proxied, model: ModelS
     assert (body["max_tokens"], body["stop_sequences"], body["temperature"]) == (99, ["END"], 0.5)
 
 
-def test_usage_is_told(service: Proxied) -> None:
+def test_token_usage_is_translated(service: Proxied) -> None:
     client = service.client()
     plain: Any = client.chat.completions.create(
         model="m", messages=[{"role": "user", "content": "One two"}]
@@ -110,7 +112,7 @@ def test_usage_is_told(service: Proxied) -> None:
     assert plain.usage.total_tokens > plain.usage.completion_tokens
 
 
-def test_what_it_does_not_do_is_refused(service: Proxied) -> None:
+def test_unsupported_features_are_refused(service: Proxied) -> None:
     client = service.client()
     with pytest.raises(openai.BadRequestError):
         said(client, [user("Hi")], n=2)
@@ -120,7 +122,7 @@ def test_what_it_does_not_do_is_refused(service: Proxied) -> None:
 
 
 @pytest.mark.parametrize("status", [400, 429, 529])
-def test_what_it_says_against_it_is_passed_on(status: int) -> None:
+def test_upstream_errors_are_forwarded(status: int) -> None:
     script = [error_answer(status, message="no", retry_after_s=7)] * 2
     with ModelServer(script) as server, proxied(upstream(server)) as service:
         for asking in (said, streamed):
@@ -132,7 +134,7 @@ def test_what_it_says_against_it_is_passed_on(status: int) -> None:
             assert "no" in caught.value.message
 
 
-def test_a_refused_key_and_a_service_that_is_not_there_are_ours() -> None:
+def test_refused_key_and_unreachable_upstream_are_server_errors() -> None:
     with ModelServer(answer, keys=["another"]) as server, proxied(upstream(server)) as service:
         for _ in range(2):
             with pytest.raises(openai.InternalServerError) as caught:
@@ -141,7 +143,7 @@ def test_a_refused_key_and_a_service_that_is_not_there_are_ours() -> None:
             server.close()
 
 
-def test_a_stream_that_breaks_off_breaks_off(service: Proxied) -> None:
+def test_interrupted_stream_fails_for_the_client(service: Proxied) -> None:
     client = service.client(**{"X-Memolith-Session": "broken"})
     with pytest.raises(Exception, match=r"peer closed|incomplete|[Cc]onnection"):
         streamed(client, [user("broken")])
@@ -150,6 +152,6 @@ def test_a_stream_that_breaks_off_breaks_off(service: Proxied) -> None:
     assert "~" in str(last.external_id)
 
 
-def test_its_models_are_listed() -> None:
+def test_upstream_models_are_listed() -> None:
     with ModelServer(answer) as server, proxied(upstream(server)) as service:
         assert [each.id for each in service.client().models.list()] == ["scripted"]

@@ -1,4 +1,4 @@
-"""Whatever fails, the reply comes, the service goes on, and nothing said is lost, or halved."""
+"""Despite failures, the proxy returns replies, and learns nothing from incomplete ones."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ HELLO = "I live in Oslo."
 
 
 class Embedder(HashingEmbedder):
-    """One that can fail, or be slow."""
+    """An embedder that can fail or be slow."""
 
     fails = False
     slow_s = 0.0
@@ -56,13 +56,13 @@ def upstream(server: ModelServer) -> OpenAIUpstream:
     return OpenAIUpstream("scripted", server.openai_url, "sk-upstream")
 
 
-def with_embedder(embedder: Embedder) -> Memolith:
+def open_memory(embedder: Embedder) -> Memolith:
     return Memolith.open(":memory:", embedder=embedder, tokens=WordCounter())
 
 
-def test_an_embedder_that_is_down_costs_no_reply(model: ModelServer) -> None:
+def test_failing_embedder_does_not_prevent_the_reply(model: ModelServer) -> None:
     embedder = Embedder()
-    with proxied(upstream(model), engine=with_embedder(embedder)) as service:
+    with proxied(upstream(model), engine=open_memory(embedder)) as service:
         embedder.fails = True
         client = service.client()
         raw = client.chat.completions.with_raw_response.create(
@@ -71,12 +71,12 @@ def test_an_embedder_that_is_down_costs_no_reply(model: ModelServer) -> None:
         assert raw.headers["X-Memolith-Memory"] == "failed"
         assert service.failures()["recall", "ServiceFailed"] == 1
         embedder.fails = False
-        assert ("user", HELLO) in service.log(), "it is tried again"
+        assert ("user", HELLO) in service.log(), "logging must be retried"
 
 
-def test_a_memory_that_is_too_slow_costs_no_reply(model: ModelServer) -> None:
+def test_slow_memory_does_not_prevent_the_reply(model: ModelServer) -> None:
     embedder = Embedder()
-    engine = with_embedder(embedder)
+    engine = open_memory(embedder)
     with proxied(upstream(model), ProxyOptions(memory_timeout_s=0.05), engine=engine) as service:
         engine.remember("Lives in Oslo", owner="alice")
         embedder.slow_s = 0.5
@@ -85,9 +85,7 @@ def test_a_memory_that_is_too_slow_costs_no_reply(model: ModelServer) -> None:
 
 
 @pytest.mark.sqlite
-def test_a_store_that_others_write_to_costs_no_reply_and_is_told_later(
-    model: ModelServer, tmp_path: Path
-) -> None:
+def test_locked_store_delays_only_logging(model: ModelServer, tmp_path: Path) -> None:
     path = tmp_path / "memory.db"
     config = tmp_path / "memolith.toml"
     config.write_text("[memory]\nenable_encryption = false\nbusy_timeout_s = 0.05\n")
@@ -103,9 +101,9 @@ def test_a_store_that_others_write_to_costs_no_reply_and_is_told_later(
         assert ("user", HELLO) in service.log()
 
 
-def test_what_was_said_last_is_learned_before_the_service_ends(model: ModelServer) -> None:
+def test_last_exchange_is_learned_before_shutdown(model: ModelServer) -> None:
     embedder = Embedder()
-    engine = with_embedder(embedder)
+    engine = open_memory(embedder)
     with proxied(upstream(model), engine=engine) as service:
         embedder.slow_s = 0.2
         streamed(service.client(), [user(HELLO)])
@@ -116,7 +114,7 @@ def test_what_was_said_last_is_learned_before_the_service_ends(model: ModelServe
         assert service.log()[-1] == ("assistant", f"Noted: {HELLO}")
 
 
-def test_a_client_that_leaves_ends_the_models_reply_and_half_of_it_is_not_learned() -> None:
+def test_partial_reply_after_disconnect_is_marked_as_incomplete() -> None:
     words = " ".join(f"word{number}" for number in range(200))
     with (
         ModelServer(lambda _: Answer(words, piece_delay_s=0.01)) as server,
@@ -138,7 +136,7 @@ def test_a_client_that_leaves_ends_the_models_reply_and_half_of_it_is_not_learne
         assert "~" in str(reply.external_id)
 
 
-def test_a_stream_that_is_cut_anywhere_leaves_no_half_sentence_learned() -> None:
+def test_stream_cut_anywhere_leaves_no_partial_memory() -> None:
     reply = "You live in Oslo, where it rains."
     asked = ReceivedRequest("openai", "", "m")
     whole = b"".join(events(asked, Answer(reply))).decode()
@@ -164,7 +162,7 @@ def test_a_stream_that_is_cut_anywhere_leaves_no_half_sentence_learned() -> None
 
 
 @pytest.fixture(scope="module")
-def fuzzed(model: ModelServer) -> Iterator[Proxied]:
+def fuzz_target(model: ModelServer) -> Iterator[Proxied]:
     with proxied(upstream(model)) as service:
         yield service
 
@@ -194,8 +192,8 @@ bodies = st.fixed_dictionaries(
 
 @settings(max_examples=60, suppress_health_check=list(HealthCheck))
 @given(body=st.binary(max_size=40) | bodies.map(lambda body: json.dumps(body).encode()))
-def test_no_body_is_an_error_of_the_service(fuzzed: Proxied, body: bytes) -> None:
-    with httpx.Client(base_url=fuzzed.url, verify=False) as client:  # noqa: S501 - plain HTTP
+def test_random_bodies_cause_no_server_error(fuzz_target: Proxied, body: bytes) -> None:
+    with httpx.Client(base_url=fuzz_target.url, verify=False) as client:  # noqa: S501 - plain HTTP
         sent = client.post(
             "/v1/chat/completions", content=body, headers={"Content-Type": "application/json"}
         )
@@ -214,17 +212,17 @@ def test_no_body_is_an_error_of_the_service(fuzzed: Proxied, body: bytes) -> Non
     ],
     ids=["deep", "deep messages", "deep parts", "half a character", "no number", "a long number"],
 )
-def test_hostile_bodies_are_no_errors_of_the_service(fuzzed: Proxied, body: bytes) -> None:
+def test_malicious_bodies_cause_no_server_error(fuzz_target: Proxied, body: bytes) -> None:
     sent = httpx.post(
-        f"{fuzzed.url}/v1/chat/completions",
+        f"{fuzz_target.url}/v1/chat/completions",
         content=body,
         headers={"Content-Type": "application/json"},
     )
     assert sent.status_code < 500
 
 
-def test_connections_that_are_cut_leave_it_serving(fuzzed: Proxied) -> None:
-    parts = urlsplit(fuzzed.url)
+def test_cut_connections_do_not_stop_the_server(fuzz_target: Proxied) -> None:
+    parts = urlsplit(fuzz_target.url)
     body = json.dumps({"model": "m", "stream": True, "messages": [user(HELLO)]}).encode()
     head = (
         f"POST /v1/chat/completions HTTP/1.1\r\nHost: {parts.netloc}\r\n"
@@ -234,6 +232,6 @@ def test_connections_that_are_cut_leave_it_serving(fuzzed: Proxied) -> None:
     for end in range(1, len(whole) + 1, 29):
         with socket.create_connection((str(parts.hostname), int(parts.port or 0))) as connection:
             connection.sendall(whole[:end])
-    fuzzed.learned()
-    assert said(fuzzed.client(), [user("Still there?")]) == "Noted: Still there?"
-    assert fuzzed.app.state.proxy._recall_pool.active_calls == 0
+    fuzz_target.learned()
+    assert said(fuzz_target.client(), [user("Still there?")]) == "Noted: Still there?"
+    assert fuzz_target.app.state.proxy._recall_pool.active_calls == 0

@@ -1,4 +1,4 @@
-"""Long histories are made shorter on their way to the model, and frameworks need no change."""
+"""The proxy compresses long histories, and frameworks work unchanged."""
 
 from __future__ import annotations
 
@@ -39,8 +39,10 @@ def upstream(server: ModelServer) -> OpenAIUpstream:
 
 
 def long(turns: int = 30) -> list[dict[str, Any]]:
-    told = "A chair that is very blue, and stands in the room by the window. "
-    pairs = [(user(f"Chair {turn}: {told}"), assistant(f"Fine, {turn}.")) for turn in range(turns)]
+    description = "A chair that is very blue, and stands in the room by the window. "
+    pairs = [
+        (user(f"Chair {turn}: {description}"), assistant(f"Fine, {turn}.")) for turn in range(turns)
+    ]
     return [each for pair in pairs for each in pair]
 
 
@@ -58,48 +60,48 @@ def service(model: ModelServer) -> Iterator[Proxied]:
         yield served
 
 
-def sent(model: ModelServer) -> list[dict[str, Any]]:
-    """Return what the model was asked last by a client."""
+def last_messages(model: ModelServer) -> list[dict[str, Any]]:
+    """Return the messages of the last client request that reached the model."""
     asked = [each for each in model.requests if each.headers["user-agent"] == "memolith"]
     return list(asked[-1].body["messages"])
 
 
-def test_a_long_history_is_made_shorter(service: Proxied, model: ModelServer) -> None:
+def test_long_history_is_compressed(service: Proxied, model: ModelServer) -> None:
     history = [{"role": "system", "content": "Be brief."}, *long(), user("Which chairs?")]
     said(service.client(), history)
-    messages = sent(model)
+    messages = last_messages(model)
     assert len(messages) < 10
     assert messages[0]["content"].startswith("Be brief.")
     assert any(str(each["content"]).startswith(SUMMARY_MARK) for each in messages)
     assert messages[-1] == history[-1]
     assert service.log()[0] == ("user", history[1]["content"].strip())
-    assert len(service.log()) == 62, "what the client sent is logged, not what the model was told"
+    assert len(service.log()) == 62, "the log must contain the original messages"
 
 
-def test_one_that_is_short_passes_as_it_is(service: Proxied, model: ModelServer) -> None:
+def test_short_history_is_forwarded_unchanged(service: Proxied, model: ModelServer) -> None:
     history = [*long(2), user("Which chairs?")]
     said(service.client(), history)
-    assert sent(model)[-5:] == history
+    assert last_messages(model)[-5:] == history
     assert len(model.requests) == 1
 
 
 @pytest.mark.parametrize("header", ["off", "read-only"])
-def test_where_nothing_may_be_kept_nothing_is_made_shorter(
+def test_history_is_not_compressed_without_memory(
     service: Proxied, model: ModelServer, header: str
 ) -> None:
     history = [*long(), user("Which chairs?")]
     said(service.client(**{"X-Memolith-Memory": header}), history)
-    assert sent(model)[-61:] == history
+    assert last_messages(model)[-61:] == history
 
 
-def test_it_can_be_switched_off(model: ModelServer) -> None:
+def test_compression_can_be_disabled(model: ModelServer) -> None:
     with proxied(upstream(model), ProxyOptions(compress=False, context_window=WINDOW)) as service:
         history = [*long(), user("Which chairs?")]
         said(service.client(), history)
-        assert sent(model)[-61:] == history
+        assert last_messages(model)[-61:] == history
 
 
-def test_langchain_needs_no_change_but_the_address(service: Proxied, model: ModelServer) -> None:
+def test_langchain_works_with_another_base_url(service: Proxied, model: ModelServer) -> None:
     chat = ChatOpenAI(
         model="scripted", base_url=f"{service.url}/v1", api_key=SecretStr("any"), max_retries=0
     )

@@ -1,4 +1,4 @@
-"""`memolith serve` as a chat service that remembers, with the local embedder, over restarts."""
+"""`memolith serve` as a chat proxy with the local embedder remembers across restarts."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from support.server_process import environment, served
 
 
 def answer(request: ReceivedRequest) -> Any:
-    if request.headers["user-agent"] != "memolith":  # Memolith's own question
+    if request.headers["user-agent"] != "memolith":  # a request of Memolith itself
         return {"facts": []}
     knows = "Alex" in request.system and "NASA" in request.system
     return "You are Alex, of NASA." if knows else "Nice to meet you."
@@ -26,7 +26,7 @@ def settings(folder: Path, model: ModelServer) -> dict[str, str]:
         MEMOLITH_CHAT__PROVIDER="openai",
         MEMOLITH_CHAT__MODEL="scripted",
         MEMOLITH_CHAT__BASE_URL=model.openai_url,
-        MEMOLITH_PROXY__MEMORY_TIMEOUT_MS="20000",  # on a machine that is busy
+        MEMOLITH_PROXY__MEMORY_TIMEOUT_MS="20000",  # for busy machines
         OPENAI_API_KEY="sk-upstream",
     )
 
@@ -38,7 +38,7 @@ def ask(client: httpx.Client, text: str) -> str:
 
 
 @pytest.mark.soak
-def test_what_was_said_just_before_it_was_told_to_end_is_known_after_a_restart(
+def test_exchange_before_a_shutdown_is_recalled_after_restart(
     tmp_path: Path,
 ) -> None:
     with ModelServer(answer) as model:

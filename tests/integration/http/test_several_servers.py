@@ -28,8 +28,8 @@ _WAIT_S = 20.0
 
 
 @dataclass(frozen=True, slots=True)
-class Two:
-    """Two servers, each asked by a client of its own kind."""
+class ServerPair:
+    """Clients of two servers, with their shared keys and model."""
 
     one: Any
     other: Any
@@ -42,7 +42,7 @@ class Two:
 
 
 def answer(request: ReceivedRequest) -> Any:
-    if request.headers["user-agent"] != "memolith":  # Memolith's own question
+    if request.headers["user-agent"] != "memolith":  # a request of Memolith itself
         return {"facts": []}
     return "I see."
 
@@ -54,13 +54,13 @@ def settings(folder: Path, url: str, model: ModelServer) -> dict[str, str]:
         MEMOLITH_CHAT__PROVIDER="openai",
         MEMOLITH_CHAT__MODEL="scripted",
         MEMOLITH_CHAT__BASE_URL=model.openai_url,
-        MEMOLITH_PROXY__MEMORY_TIMEOUT_MS="20000",  # on a machine that is busy
+        MEMOLITH_PROXY__MEMORY_TIMEOUT_MS="20000",  # for busy machines
         OPENAI_API_KEY="sk-upstream",
     )
 
 
 @contextmanager
-def within(env: dict[str, str], model: ModelServer) -> Iterator[TestClient]:
+def run_in_process(env: dict[str, str], model: ModelServer) -> Iterator[TestClient]:
     """Run a server in this process, with an embedder that needs no model."""
     loaded = load(None, env)
     with Memolith.open(
@@ -76,25 +76,27 @@ def within(env: dict[str, str], model: ModelServer) -> Iterator[TestClient]:
 
 
 @pytest.fixture(scope="module", params=[False, pytest.param(True, marks=pytest.mark.soak)])
-def two(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Two]:
-    """Run them: as processes of their own in the long run, else in this one."""
+def two(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[ServerPair]:
+    """Run two servers: as separate processes in soak runs, otherwise in this process."""
     with ModelServer(answer) as model, new_database(on_server()) as url:
         env = settings(tmp_path_factory.mktemp("two"), url, model)
-        start = served if request.param else partial(within, model=model)
+        start = served if request.param else partial(run_in_process, model=model)
         with Memolith.open(config=load(None, env), worker=False) as keys:
-            keys.create_api_key("first", role="admin")  # else both are open for one owner
+            keys.create_api_key("first", role="admin")  # otherwise both allow anonymous access
             with start(env) as one, start(env) as other:
-                yield Two(one, other, keys, model)
+                yield ServerPair(one, other, keys, model)
 
 
-def until(is_so: Callable[[], bool]) -> None:
+def wait_until(is_so: Callable[[], bool]) -> None:
     given_up_at = time.monotonic() + _WAIT_S
     while not is_so():
         assert time.monotonic() < given_up_at
         time.sleep(0.05)
 
 
-def test_what_is_written_at_one_is_read_at_the_other(two: Two) -> None:
+def test_memory_written_on_one_server_is_read_on_the_other(two: ServerPair) -> None:
     headers = two.key("alice")
     made = two.one.post("/v1/memories", json={"content": "Likes green tea"}, headers=headers)
     id_ = made.json()["id"]
@@ -107,7 +109,7 @@ def test_what_is_written_at_one_is_read_at_the_other(two: Two) -> None:
     )
 
 
-def test_a_request_sent_again_to_the_other_is_not_done_again(two: Two) -> None:
+def test_request_repeated_on_the_other_server_runs_once(two: ServerPair) -> None:
     headers = {**two.key("bob"), "Idempotency-Key": "once"}
     first, again = (
         each.post("/v1/memories", json={"content": "Plays chess"}, headers=headers)
@@ -117,7 +119,7 @@ def test_a_request_sent_again_to_the_other_is_not_done_again(two: Two) -> None:
     assert again.content == first.content
 
 
-def test_a_key_revoked_opens_nothing_at_once_at_both(two: Two) -> None:
+def test_revoked_key_is_refused_on_both_servers(two: ServerPair) -> None:
     headers = two.key("carol")
     for each in (two.one, two.other):
         assert each.get("/v1/memories", headers=headers).status_code == 200
@@ -126,7 +128,7 @@ def test_a_key_revoked_opens_nothing_at_once_at_both(two: Two) -> None:
         assert each.get("/v1/memories", headers=headers).status_code == 401
 
 
-def test_a_conversation_goes_on_at_the_other_and_is_learned_from_once(two: Two) -> None:
+def test_conversation_across_servers_is_learned_once(two: ServerPair) -> None:
     headers = {**two.key("dave"), "X-Memolith-Session": "chat"}
     history: list[dict[str, Any]] = []
     texts = ["I moved to Oslo", "I like skiing", "I have a dog"]
@@ -141,8 +143,8 @@ def test_a_conversation_goes_on_at_the_other_and_is_learned_from_once(two: Two) 
         sent = two.other.get("/v1/sessions/chat/messages", headers=headers)
         return [each["content"] for each in sent.json()["messages"]]
 
-    until(lambda: len(said()) == 6)
-    until(lambda: two.keys.owner("dave").backlog().pending_messages == 0)
+    wait_until(lambda: len(said()) == 6)
+    wait_until(lambda: two.keys.owner("dave").backlog().pending_messages == 0)
     assert [each for each in said() if each != "I see."] == texts
     learned = [each.user for each in two.model.requests if each.schema is not None]
     assert learned

@@ -1,4 +1,4 @@
-"""MCP over HTTP, by the official client against a real server: whose key, whose memory."""
+"""MCP over HTTP, with the official client and a real server."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def address(memory: Memolith) -> Iterator[str]:
 
 @pytest.fixture
 def key(memory: Memolith) -> Callable[..., str]:
-    """Return a way to make keys."""
+    """Return a function that creates keys."""
 
     def make(owner: str | None = "alice", role: str = "owner") -> str:
         made = memory.create_api_key(f"{role} {owner}", role=role, owner=owner)
@@ -55,7 +55,7 @@ def key(memory: Memolith) -> Callable[..., str]:
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_the_official_client_stores_recalls_and_forgets(
+def test_official_client_stores_recalls_and_forgets(
     address: str, key: Callable[..., str], memory: Memolith, mode: str
 ) -> None:
     async def ask(client: Client) -> list[Any]:
@@ -84,7 +84,7 @@ def test_the_official_client_stores_recalls_and_forgets(
     assert (kept.state, kept.origin) == ("forgotten", "assistant")
 
 
-def test_the_base_memory_single_memories_and_a_prompt_are_there(
+def test_base_memory_memories_and_prompt_are_available(
     address: str, key: Callable[..., str], memory: Memolith
 ) -> None:
     alice = memory.owner("alice")
@@ -120,7 +120,7 @@ def test_the_base_memory_single_memories_and_a_prompt_are_there(
     assert code == -32602
 
 
-def test_tools_say_what_they_do_to_the_memory(address: str, key: Callable[..., str]) -> None:
+def test_tools_are_annotated_with_their_effects(address: str, key: Callable[..., str]) -> None:
     listed = asked(address, headers(key()), lambda client: client.list_tools())
     hints = {
         each.name: (
@@ -141,7 +141,7 @@ def test_tools_say_what_they_do_to_the_memory(address: str, key: Callable[..., s
     assert all(each.output_schema for each in listed.tools)
 
 
-def test_what_an_agent_gets_wrong_is_an_answer_it_can_read(
+def test_errors_of_an_agent_are_returned_as_readable_results(
     address: str, key: Callable[..., str]
 ) -> None:
     async def ask(client: Client) -> list[Any]:
@@ -156,13 +156,13 @@ def test_what_an_agent_gets_wrong_is_an_answer_it_can_read(
     assert all(each.is_error for each in results)
     assert [text_of(each) for each in results] == [
         "Error: arguments: Object missing required field `category`",
-        "Error: since: must be Unix seconds, or ISO 8601 such as 2026-03-01T12:00:00Z",
+        "Error: since: must be a Unix time in seconds or ISO 8601, such as 2026-03-01T12:00:00Z",
         "Error: no key 'nothing'",
-        f"Error: there is no tool of that name; there are {', '.join(TOOLS)}",
+        f"Error: unknown tool; available tools: {', '.join(TOOLS)}",
     ]
 
 
-def test_keys_open_what_they_do_over_rest_and_nothing_else(
+def test_keys_have_the_same_permissions_as_over_rest(
     address: str, memory: Memolith, key: Callable[..., str]
 ) -> None:
     memory.remember("Bob likes tea", owner="bob")
@@ -184,7 +184,7 @@ def test_keys_open_what_they_do_over_rest_and_nothing_else(
     http.close()
 
 
-def test_a_page_of_another_origin_or_name_does_not_reach_it(
+def test_requests_of_other_origins_and_hosts_are_refused(
     address: str, key: Callable[..., str]
 ) -> None:
     shown = {**ACCEPT, **headers(key())}
@@ -201,14 +201,16 @@ def test_a_page_of_another_origin_or_name_does_not_reach_it(
         assert answer.status_code == expected, more
 
 
-def test_requests_are_counted_by_their_route(address: str, key: Callable[..., str]) -> None:
+def test_metrics_count_requests_by_route(address: str, key: Callable[..., str]) -> None:
     with httpx.Client(headers={**ACCEPT, **headers(key())}) as http:
         http.post(f"{address}/mcp", json=HELLO)
         admin = headers(key(None, "admin"))
         assert '"/mcp"' in http.get(f"{address}/metrics", headers=admin).text
 
 
-def test_without_the_sdk_it_says_so(memory: Memolith, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_error_without_the_sdk_names_the_extra(
+    memory: Memolith, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("memolith.server.mcp.endpoint.find_spec", lambda _name: None)
     app = create_app(memory, ServerOptions(anonymous_owner="alice"))
     with TestClient(app, base_url="http://localhost") as anybody:
@@ -217,7 +219,7 @@ def test_without_the_sdk_it_says_so(memory: Memolith, monkeypatch: pytest.Monkey
     assert "memolith[mcp]" in answer.json()["detail"]
 
 
-def test_there_is_no_session_that_another_key_could_use(
+def test_session_id_of_another_key_is_ignored(
     address: str, memory: Memolith, key: Callable[..., str]
 ) -> None:
     memory.remember("Alice likes tea", owner="alice")
@@ -243,12 +245,12 @@ def test_there_is_no_session_that_another_key_could_use(
         assert httpx.request(method, url, headers={**ACCEPT, **alice}).status_code == 405
 
 
-def test_another_owners_names_are_as_if_nobody_had_them(
+def test_names_of_another_owner_are_treated_as_unknown(
     address: str, memory: Memolith, key: Callable[..., str]
 ) -> None:
     things = furnish(memory.owner("alice"), "zufibolema")
     before = [repr(each) for each in memory.export(owner="alice")]
-    # All names are tried of the tools themselves; here, that the way to them keeps owners apart.
+    # The tests of the tools try all names; this one checks the isolation of the MCP endpoint.
     names = [*things.keys, *things.memories, things.messages[0], *PATTERNS[:2]]
 
     async def ask(client: Client) -> list[str]:
@@ -296,7 +298,7 @@ MALFORMED = (
 )
 
 
-def test_malformed_requests_leave_it_serving(address: str, key: Callable[..., str]) -> None:
+def test_malformed_requests_do_not_stop_the_server(address: str, key: Callable[..., str]) -> None:
     shown = {**ACCEPT, **headers(key()), "Content-Type": "application/json"}
     with httpx.Client() as http:
         for body in MALFORMED:
@@ -308,12 +310,12 @@ def test_malformed_requests_leave_it_serving(address: str, key: Callable[..., st
             assert http.post(f"{address}/mcp", json=HELLO, headers=shown).status_code == 200
 
 
-def test_an_owner_is_the_same_here_and_beside_it(
+def test_mcp_and_rest_decode_owner_headers_alike(
     address: str, key: Callable[..., str], memory: Memolith
 ) -> None:
     memory.owner("zo\u00eb").remember("Likes green tea")
     shown = {**ACCEPT, "Authorization": f"Bearer {key(None, 'service')}"}
     head = {name.encode(): text.encode() for name, text in shown.items()}
     head[b"X-Owner-Id"] = "zo\u00eb".encode()
-    told = httpx.post(f"{address}/mcp", json=HELLO, headers=head)
-    assert "green tea" in told.text
+    response = httpx.post(f"{address}/mcp", json=HELLO, headers=head)
+    assert "green tea" in response.text

@@ -1,4 +1,4 @@
-"""`memolith mcp` as a program: nothing but the protocol on its output, whatever it is told."""
+"""`memolith mcp` as a program prints only protocol messages, for any input."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from support.mcp_client import text_of
 PROGRAM = Path(sys.executable).with_name("memolith")
 DEADLINE_S = 60.0
 HOMES = ("XDG_CONFIG_HOME", "XDG_DATA_HOME", "HOME", "USERPROFILE", "LOCALAPPDATA")
-# A profile that embeds nothing: no model is loaded.
+# This profile uses no embeddings, so no model is loaded.
 OPTIONS = ("--profile", "timeline", "mcp", "--owner", "alice")
-SECRET = "Zufibolema is the word"  # noqa: S105 - no secret; it must not be in a log
+SECRET = "Zufibolema is the word"  # noqa: S105 - not a real secret; it must not be in a log
 
 VERSION = "2025-11-25"
 INITIALIZE = {
@@ -30,13 +30,13 @@ INITIALIZE = {
 
 
 def environment(folder: Path) -> dict[str, str]:
-    """Return one in which nothing is configured but where the files are."""
+    """Return environment variables that configure only the paths of files."""
     own = {name: text for name, text in os.environ.items() if not name.startswith("MEMOLITH_")}
     store = {"MEMOLITH_STORE": str(folder / "memory.db")}
     return {**own, **{name: str(folder / "home") for name in HOMES}, **store}
 
 
-def test_the_official_client_starts_it_as_installed_and_uses_it(tmp_path: Path) -> None:
+def test_official_client_starts_and_uses_the_installed_program(tmp_path: Path) -> None:
     env = environment(tmp_path)
     store = str(tmp_path / "own.db")
     options = ("--store", store, "--profile", "timeline", "--owner", "alice")
@@ -91,7 +91,7 @@ class Talk:
         self._program.stdin.flush()
 
     def ask(self, number: int, method: str, **params: Any) -> dict[str, Any]:
-        """Return the answer of that number; all that comes before must be the protocol's too."""
+        """Return the answer with that number; earlier lines must be valid messages, too."""
         assert self._program.stdout is not None
         self.say(request(number, method, params))
         for line in self._program.stdout:
@@ -102,7 +102,7 @@ class Talk:
         raise AssertionError("it ended")
 
     def end(self) -> str:
-        """Close our end; return what was logged."""
+        """Close standard input; return the log."""
         assert self._program.stdin is not None
         assert self._program.stdout is not None
         self._program.stdin.close()
@@ -119,7 +119,7 @@ def request(number: int, method: str, params: dict[str, Any]) -> bytes:
     return json.dumps({"jsonrpc": "2.0", "id": number, "method": method, "params": params}).encode()
 
 
-def test_garbage_is_answered_or_passed_over_and_it_serves_on(tmp_path: Path) -> None:
+def test_garbage_input_does_not_stop_the_program(tmp_path: Path) -> None:
     talk = Talk(tmp_path)
     talk.ask(0, "initialize", **INITIALIZE)
     talk.say(b'{"jsonrpc": "2.0", "method": "notifications/initialized"}')
@@ -137,4 +137,4 @@ def test_garbage_is_answered_or_passed_over_and_it_serves_on(tmp_path: Path) -> 
     log = talk.end()
     assert "Zufibolema" not in log
     assert "Traceback" not in log
-    assert "memolith key backup" in log  # the first run says it, and not on the output
+    assert "memolith key backup" in log  # the first run recommends a backup, on standard error

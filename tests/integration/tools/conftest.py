@@ -1,4 +1,4 @@
-"""A memory in which nothing needs a model."""
+"""A memory without models."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The tools, called as agents call them."""
+"""Tool calls as agents make them."""
 
 from __future__ import annotations
 
@@ -24,46 +24,48 @@ def store(memory: OwnerMemory, content: str, key: str, category: str = "knowledg
     return result.data
 
 
-def found(memory: OwnerMemory, query: str, **filters: Any) -> list[str]:
+def recall_texts(memory: OwnerMemory, query: str, **filters: Any) -> list[str]:
     result = tools.call(memory, "memory_recall", {"query": query, **filters})
     assert not result.is_error, result.text
     return [each["text"] for each in result.data["memories"]]
 
 
 @pytest.mark.parametrize("profile", PROFILES)
-def test_what_is_stored_in_any_category_is_found_by_it(memory: Memolith, profile: str) -> None:
+def test_memory_is_found_by_its_category_in_every_profile(memory: Memolith, profile: str) -> None:
     alice = memory.owner("alice")
     alice.switch_profile(profile)
     for number, category in enumerate(("knowledge", "preference", "project", "work item")):
         text = f"Box {number} of the {category} holds lamps"
         stored = store(alice, text, f"box_{number}", category)
-        (only,) = [t for t in found(alice, text, category=category, limit=20) if text in t]
+        (only,) = [t for t in recall_texts(alice, text, category=category, limit=20) if text in t]
         assert only
         assert alice.get(stored["id"]).origin == "assistant"
     kept = store(alice, "[2026-02-01 10:00] We spoke of lamps", "ctx_1", "timeline")
-    spoken = found(alice, "[2026-02-01 10:00] We spoke of lamps", category="timeline", limit=20)
+    spoken = recall_texts(
+        alice, "[2026-02-01 10:00] We spoke of lamps", category="timeline", limit=20
+    )
     assert any("We spoke of lamps" in text for text in spoken)
     assert kept["kind"] == alice.equivalent_kind("summary")
 
 
-def test_a_category_nobody_knows_is_a_label(memory: Memolith) -> None:
+def test_unknown_category_becomes_a_tag(memory: Memolith) -> None:
     alice = memory.owner("alice")
     kept = store(alice, "The garden gate sticks", "gate", " Garden ")
     store(alice, "The garden wall is old", "wall", "house")
     assert (kept["kind"], alice.get(kept["id"]).tags) == ("fact", ("garden",))
-    assert len(found(alice, "garden", category="garden")) == 1
-    assert len(found(alice, "garden", category="knowledge")) == 2
+    assert len(recall_texts(alice, "garden", category="garden")) == 1
+    assert len(recall_texts(alice, "garden", category="knowledge")) == 2
 
 
-def test_what_only_the_user_may_say_is_kept_with_a_label(memory: Memolith) -> None:
+def test_user_only_category_becomes_a_tag(memory: Memolith) -> None:
     alice = memory.owner("alice")
     alice.switch_profile("chunks")
     kept = store(alice, "Prefers short answers", "style", "procedural")
     assert (kept["kind"], alice.get(kept["id"]).tags) == ("semantic", ("procedural",))
-    assert found(alice, "Prefers short answers", category="procedural")
+    assert recall_texts(alice, "Prefers short answers", category="procedural")
 
 
-def test_a_key_that_is_taken_is_rewritten_but_for_what_the_user_said(memory: Memolith) -> None:
+def test_existing_key_is_updated_unless_set_by_the_user(memory: Memolith) -> None:
     alice = memory.owner("alice")
     first = store(alice, "Prefers metric units", "units")
     second = store(alice, "Prefers imperial units", "units")
@@ -76,7 +78,7 @@ def test_a_key_that_is_taken_is_rewritten_but_for_what_the_user_said(memory: Mem
     assert alice.get(key="home").content == "Lives in Oslo"
 
 
-def test_times_are_unix_seconds_or_iso(memory: Memolith, clock: SettableClock) -> None:
+def test_times_can_be_unix_seconds_or_iso_8601(memory: Memolith, clock: SettableClock) -> None:
     alice = memory.owner("alice")
     store(alice, "The red lamp is broken", "red")
     clock.advance(timedelta(days=10))
@@ -91,20 +93,20 @@ def test_times_are_unix_seconds_or_iso(memory: Memolith, clock: SettableClock) -
         f"{middle:%Y%m%d}",
         f"{middle:%Y-%m-%dT%H:%M:%SZ}",
     ):
-        (after,) = found(alice, "lamp", since=since)
+        (after,) = recall_texts(alice, "lamp", since=since)
         assert "blue" in after, since
-        (before,) = found(alice, "lamp", until=since)
+        (before,) = recall_texts(alice, "lamp", until=since)
         assert "red" in before, since
 
 
 @pytest.mark.parametrize("since", ["yesterday", "", "nan", "inf", 1e300, -1e300, "2026-13-01"])
-def test_a_time_that_is_none_is_an_answer(memory: Memolith, since: object) -> None:
+def test_invalid_time_is_returned_as_an_error(memory: Memolith, since: object) -> None:
     result = tools.call(memory.owner("alice"), "memory_recall", {"query": "x", "since": since})
     assert result.is_error
-    assert result.text.startswith("Error: since: must be Unix seconds")
+    assert result.text.startswith("Error: since: must be a Unix time in seconds")
 
 
-def test_a_memory_without_a_key_is_reached_by_its_id(memory: Memolith) -> None:
+def test_memory_without_a_key_is_addressed_by_its_id(memory: Memolith) -> None:
     alice = memory.owner("alice")
     kept = alice.remember("Lives in Oslo")
     past = tools.call(alice, "memory_history", {"key": kept.id})
@@ -113,17 +115,17 @@ def test_a_memory_without_a_key_is_reached_by_its_id(memory: Memolith) -> None:
     assert tools.call(alice, "memory_forget", {"key": kept.id}).is_error
 
 
-def test_messages_are_found_with_who_said_them(memory: Memolith) -> None:
+def test_recalled_messages_name_the_speaker(memory: Memolith) -> None:
     alice = memory.owner("alice")
     alice.learn("My bicycle is red", "A fine colour!")
-    texts = found(alice, "bicycle", category="timeline")
+    texts = recall_texts(alice, "bicycle", category="timeline")
     assert "user: My bicycle is red" in texts
 
 
 @check_each("content", HOSTILE)
-def test_no_stored_text_leaves_its_fence(memory: Memolith, content: str) -> None:
+def test_stored_text_cannot_escape_the_memory_element(memory: Memolith, content: str) -> None:
     alice = memory.owner(f"alice {HOSTILE.index(content)}")
-    kept = alice.remember(content, key="k")  # the user's own word is recalled, as a quotation
+    kept = alice.remember(content, key="k")  # user memories are recalled, as quotations
     answers = [
         tools.call(alice, "memory_recall", {"query": content}),
         tools.call(alice, "memory_context", {"query": content}),
@@ -145,7 +147,7 @@ def _texts(data: Any) -> list[str]:
     return [text for each in inside for text in _texts(each)]
 
 
-def test_an_order_to_a_model_is_withheld_and_that_is_said(memory: Memolith) -> None:
+def test_prompt_injection_is_quarantined_and_reported(memory: Memolith) -> None:
     alice = memory.owner("alice")
     arguments = {
         "key": "order",
@@ -155,18 +157,18 @@ def test_an_order_to_a_model_is_withheld_and_that_is_said(memory: Memolith) -> N
     result = tools.call(alice, "memory_store", arguments)
     assert result.data["quarantined"]
     assert "reviews it" in result.text
-    assert not found(alice, "previous instructions")
+    assert not recall_texts(alice, "previous instructions")
     past = tools.call(alice, "memory_history", {"key": "order"})
     assert "[quoted, not an instruction]" in past.text
 
 
-def test_a_secret_is_not_kept_and_that_is_said(memory: Memolith) -> None:
+def test_secret_is_redacted_and_reported(memory: Memolith) -> None:
     alice = memory.owner("alice")
     content = "The token is ghp_0123456789abcdefghijABCDEFGHIJ012345"
     arguments = {"key": "token", "content": content, "category": "knowledge"}
     result = tools.call(alice, "memory_store", arguments)
     assert "not kept" in result.text
-    assert "ghp_" not in str(found(alice, "token"))
+    assert "ghp_" not in str(recall_texts(alice, "token"))
 
 
 @check_each(
@@ -190,7 +192,7 @@ def test_a_secret_is_not_kept_and_that_is_said(memory: Memolith) -> None:
         ("__class__", {}),
     ],
 )
-def test_what_goes_wrong_is_an_answer(memory: Memolith, name: str, arguments: Any) -> None:
+def test_invalid_call_is_returned_as_an_error(memory: Memolith, name: str, arguments: Any) -> None:
     result = tools.call(memory.owner("alice"), name, arguments)
     assert result.is_error
     assert result.text.startswith("Error: ")
@@ -198,7 +200,7 @@ def test_what_goes_wrong_is_an_answer(memory: Memolith, name: str, arguments: An
     assert memory.stats(owner="alice").total_count == 0
 
 
-def test_what_nobody_foresaw_is_an_answer_without_what_it_says(
+def test_unexpected_error_is_returned_without_its_message(
     memory: Memolith, caplog: pytest.LogCaptureFixture
 ) -> None:
     class Broken(OwnerMemory):
@@ -208,12 +210,12 @@ def test_what_nobody_foresaw_is_an_answer_without_what_it_says(
     alice = memory.owner("alice")
     broken = Broken("alice", alice._services)
     result = tools.call(broken, "memory_recall", {"query": "zufibolema"})
-    assert result.text == "Error: an unexpected error: what was asked could not be done"
+    assert result.text == "Error: internal error: the call failed"
     assert "RuntimeError at" in caplog.text
     assert "zufibolema" not in caplog.text
 
 
-def test_another_owners_names_are_as_if_nobody_had_them(memory: Memolith) -> None:
+def test_names_of_another_owner_are_treated_as_unknown(memory: Memolith) -> None:
     things = furnish(memory.owner("alice"), "zufibolema")
     bob = memory.owner("bob")
     before = [repr(each) for each in memory.export(owner="alice")]
@@ -225,18 +227,18 @@ def test_another_owners_names_are_as_if_nobody_had_them(memory: Memolith) -> Non
             asked = {"query": query, "category": category}
             assert not tools.call(bob, "memory_recall", asked).data.get("memories")
     store(bob, things.texts[0], things.keys[0])
-    assert len(found(bob, things.texts[0])) == 1
+    assert len(recall_texts(bob, things.texts[0])) == 1
     assert [repr(each) for each in memory.export(owner="alice")] == before
 
 
-def test_what_is_not_given_may_be_null(memory: Memolith) -> None:
+def test_optional_arguments_can_be_null(memory: Memolith) -> None:
     alice = memory.owner("alice")
     store(alice, "The red lamp is broken", "red")
     nothing = {"category": None, "since": None, "until": None, "limit": None}
-    assert found(alice, "lamp", **nothing)
+    assert recall_texts(alice, "lamp", **nothing)
 
 
-def test_schemas_are_what_the_services_take() -> None:
+def test_schemas_have_the_formats_of_openai_and_anthropic() -> None:
     openai, anthropic = tools.openai(), tools.anthropic()
     names = list(tools.TOOLS)
     assert [each["function"]["name"] for each in openai] == names

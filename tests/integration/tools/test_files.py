@@ -1,4 +1,4 @@
-"""Anthropic's memory tool over the store: the same answers as over files, and no way out."""
+"""Anthropic's memory tool on the store answers as on files, and rejects path traversal."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def rename(old: str, new: str) -> dict[str, Any]:
     return {"command": "rename", "old_path": old, "new_path": new}
 
 
-def said(tool: Any, command: dict[str, Any]) -> str:
+def run(tool: Any, command: dict[str, Any]) -> str:
     try:
         return str(tool.call(command))
     except ToolError as error:
@@ -91,20 +91,20 @@ SCRIPT = (
 )
 
 
-def test_the_answers_are_those_of_anthropics_own_files(memory: Memolith, tmp_path: Path) -> None:
+def test_answers_equal_those_of_anthropics_file_tool(memory: Memolith, tmp_path: Path) -> None:
     theirs, ours = BetaLocalFilesystemMemoryTool(str(tmp_path)), memory_tool(memory.owner("alice"))
     for command in SCRIPT:
-        # A file of theirs ends with a newline after an insertion, which shows as an empty line.
-        expected = said(theirs, command).removesuffix("\n     5\t")
-        assert said(ours, command) == expected, command
+        # Their tool adds a final newline after an insertion, which shows as an empty line.
+        expected = run(theirs, command).removesuffix("\n     5\t")
+        assert run(ours, command) == expected, command
 
 
-def test_directories_are_listed_two_levels_deep_with_sizes(memory: Memolith) -> None:
+def test_directory_view_lists_two_levels_with_sizes(memory: Memolith) -> None:
     tool = memory_tool(memory.owner("alice"))
     for path, text in ((A, "x" * 1536), (DEEP, "12"), ("/memories/.hidden", "x"), (B, "")):
-        said(tool, create(path, text))
+        run(tool, create(path, text))
     header = "Here're the files and directories up to 2 levels deep in /memories, excluding hidden"
-    assert said(tool, view("/memories/")).splitlines() == [
+    assert run(tool, view("/memories/")).splitlines() == [
         f"{header} items:",
         "1.5K\t/memories",
         "1.5K\t/memories/a.md",
@@ -112,7 +112,7 @@ def test_directories_are_listed_two_levels_deep_with_sizes(memory: Memolith) -> 
         "2B\t/memories/work/",
         "2B\t/memories/work/plans/",
     ]
-    assert "q3.md" in said(tool, view("/memories/work"))
+    assert "q3.md" in run(tool, view("/memories/work"))
 
 
 HOSTILE_PATHS = (
@@ -143,7 +143,7 @@ HOSTILE_PATHS = (
 
 
 @check_each("path", HOSTILE_PATHS)
-def test_hostile_paths_are_refused(memory: Memolith, path: str) -> None:
+def test_malicious_paths_are_refused(memory: Memolith, path: str) -> None:
     alice = memory.owner(f"alice {HOSTILE_PATHS.index(path)}")
     alice.remember("The user's own", key="secret")
     alice.remember("The user's own too", key="/memories/kept")
@@ -168,13 +168,13 @@ def test_hostile_paths_are_refused(memory: Memolith, path: str) -> None:
 
 
 @pytest.mark.parametrize("profile", PROFILES)
-def test_files_stay_apart_and_exact_in_every_profile(memory: Memolith, profile: str) -> None:
+def test_files_are_separate_and_exact_in_every_profile(memory: Memolith, profile: str) -> None:
     alice = memory.owner("alice")
     alice.switch_profile(profile)
     files = MemoryFiles(alice)
     text = "Prefers metric units\n\n- tea\n- no sugar"
     alice.remember(text, key="note", origin="assistant")
-    for path in (A, B):  # the same text twice is two files
+    for path in (A, B):  # the same text in two files
         assert not files.run(create(path, text)).is_error
     for path in (A, B):
         assert files.run(view(path)).text.count("\t") == 4
@@ -184,7 +184,7 @@ def test_files_stay_apart_and_exact_in_every_profile(memory: Memolith, profile: 
     assert alice.get(key="note").content == text
 
 
-def test_each_change_is_a_version_and_what_is_deleted_can_be_restored(memory: Memolith) -> None:
+def test_file_changes_are_versions_and_deletion_can_be_undone(memory: Memolith) -> None:
     alice = memory.owner("alice")
     files = MemoryFiles(alice)
     files.run(create(A, "one"))
@@ -202,14 +202,14 @@ def test_each_change_is_a_version_and_what_is_deleted_can_be_restored(memory: Me
     assert files.run(view(B)).text.endswith("     1\ttwo")
 
 
-def test_a_file_is_recalled_as_other_memories_are(memory: Memolith) -> None:
+def test_file_is_recalled_like_other_memories(memory: Memolith) -> None:
     alice = memory.owner("alice")
     MemoryFiles(alice).run(create(A, "The garden gate sticks in winter."))
     assert A in alice.context("garden gate")
     assert alice.get(key=A).tags == (TAG,)
 
 
-def test_what_is_too_long_is_refused_with_the_limit(memory: Memolith) -> None:
+def test_oversized_file_is_refused_with_the_limit(memory: Memolith) -> None:
     files = MemoryFiles(memory.owner("alice"))
     refused = files.run(create(A, "x" * 8001))
     assert refused.is_error
@@ -220,14 +220,14 @@ def test_what_is_too_long_is_refused_with_the_limit(memory: Memolith) -> None:
     assert "x" not in files.run(view(A)).text.partition("\n")[2]
 
 
-def test_a_secret_is_not_kept_and_that_is_said(memory: Memolith) -> None:
+def test_secret_is_redacted_and_reported(memory: Memolith) -> None:
     alice = memory.owner("alice")
     answer = MemoryFiles(alice).run(create(A, "password = hunter2hunter2"))
     assert answer.text == f"File created successfully at: {A} A secret in it was not kept."
     assert "hunter2" not in alice.get(key=A).content
 
 
-def test_files_of_another_owner_are_not_there(memory: Memolith) -> None:
+def test_files_of_another_owner_do_not_exist(memory: Memolith) -> None:
     ours, theirs = MemoryFiles(memory.owner("alice")), MemoryFiles(memory.owner("bob"))
     ours.run(create(A, "Alice's"))
     for command in (view(A), replace(A, "A", "B"), insert(A, 0, "x"), delete(A), rename(A, B)):
@@ -242,13 +242,13 @@ def test_files_of_another_owner_are_not_there(memory: Memolith) -> None:
     "command",
     [None, 5, "view", [], {}, {"command": "view"}, {"command": "rm", "path": A}, view(path=None)],  # type: ignore[arg-type]
 )
-def test_what_is_no_command_is_an_answer(memory: Memolith, command: Any) -> None:
+def test_invalid_command_is_returned_as_an_error(memory: Memolith, command: Any) -> None:
     result = MemoryFiles(memory.owner("alice")).run(command)
     assert result.is_error
     assert result.text.startswith("Error: ")
 
 
-def test_many_at_once_lose_nothing(memory: Memolith) -> None:
+def test_concurrent_insertions_lose_nothing(memory: Memolith) -> None:
     files = MemoryFiles(memory.owner("alice"))
     files.run(create(A, "start"))
     threads = [
@@ -279,7 +279,7 @@ COMMANDS = st.one_of(
     max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 @given(st.lists(COMMANDS, max_size=12))
-def test_any_script_leaves_the_same_files_as_a_model_of_them(
+def test_any_command_sequence_matches_a_reference_model(
     commands: list[dict[str, Any]],
 ) -> None:
     held: dict[str, str] = {}
@@ -303,7 +303,7 @@ def test_any_script_leaves_the_same_files_as_a_model_of_them(
 
 
 def _apply(held: dict[str, str], command: dict[str, Any], *, is_error: bool) -> None:
-    """Do the same with a mapping of paths to texts, where it can be done."""
+    """Apply a successful command to the reference model, a mapping of paths to texts."""
     if is_error:
         return
     path = command.get("path", "")

@@ -1,4 +1,4 @@
-"""The services' own SDKs, unchanged, with a model by script that calls the tools."""
+"""The unchanged SDKs of model providers, with a scripted model that calls the tools."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from memolith.errors import InvalidConfiguration
 NOTES = "/memories/notes.md"
 
 
-def calls_by_anthropic(*calls: dict[str, Any], name: str = "memory") -> Answer:
-    """Return a reply that calls a tool of that name, as Anthropic's service has it."""
+def anthropic_tool_calls(*calls: dict[str, Any], name: str = "memory") -> Answer:
+    """Return a reply that calls a tool, in Anthropic's format."""
     blocks = [
         {"type": "tool_use", "id": f"toolu_{number}", "name": name, "input": call}
         for number, call in enumerate(calls)
@@ -38,7 +38,7 @@ def calls_by_anthropic(*calls: dict[str, Any], name: str = "memory") -> Answer:
 
 
 def results(request: ReceivedRequest) -> list[dict[str, Any]]:
-    """Return the tools' results that a request carries last."""
+    """Return the tool results in the last message of a request."""
     content = request.body["messages"][-1]["content"]
     return [each for each in content if each["type"] == "tool_result"]
 
@@ -54,16 +54,16 @@ MEMORY_CALLS: Sequence[dict[str, Any]] = (
 
 
 def check_run(server: ModelServer, memory: Memolith, said: str) -> None:
-    told = [results(asked)[0] for asked in server.requests[1:]]
+    outputs = [results(asked)[0] for asked in server.requests[1:]]
     assert said == "Noted."
-    assert [bool(each.get("is_error")) for each in told] == [False] * 4 + [True, False]
-    assert told[-1]["content"].endswith("     1\tLikes tea\n     2\tNo sugar")
+    assert [bool(each.get("is_error")) for each in outputs] == [False] * 4 + [True, False]
+    assert outputs[-1]["content"].endswith("     1\tLikes tea\n     2\tNo sugar")
     assert server.requests[0].body["tools"] == [{"type": "memory_20250818", "name": "memory"}]
     assert memory.get(key=NOTES, owner="alice").version == 3
 
 
-def test_anthropics_tool_runner_keeps_its_files_here(memory: Memolith) -> None:
-    script = [*(calls_by_anthropic(call) for call in MEMORY_CALLS), "Noted."]
+def test_anthropic_tool_runner_stores_its_files(memory: Memolith) -> None:
+    script = [*(anthropic_tool_calls(call) for call in MEMORY_CALLS), "Noted."]
     with ModelServer(script) as server, Anthropic(api_key="k", base_url=server.url) as client:
         runner = client.beta.messages.tool_runner(
             model="scripted",
@@ -75,8 +75,8 @@ def test_anthropics_tool_runner_keeps_its_files_here(memory: Memolith) -> None:
         check_run(server, memory, final.content[0].text)  # type: ignore[union-attr]
 
 
-def test_the_asynchronous_runner_does_too(memory: Memolith) -> None:
-    script = [*(calls_by_anthropic(call) for call in MEMORY_CALLS), "Noted."]
+def test_async_anthropic_tool_runner_stores_its_files(memory: Memolith) -> None:
+    script = [*(anthropic_tool_calls(call) for call in MEMORY_CALLS), "Noted."]
 
     async def run(server: ModelServer) -> str:
         async with AsyncAnthropic(api_key="k", base_url=server.url) as client:
@@ -96,11 +96,11 @@ def test_the_asynchronous_runner_does_too(memory: Memolith) -> None:
 STORE = {"key": "units", "content": "Prefers metric units", "category": "preference"}
 
 
-def test_anthropics_model_calls_the_five_tools(memory: Memolith) -> None:
+def test_anthropic_model_calls_all_tools(memory: Memolith) -> None:
     alice = memory.owner("alice")
     script = [
-        calls_by_anthropic(STORE, name="memory_store"),
-        calls_by_anthropic({"query": "units"}, {"query": 5}, name="memory_recall"),
+        anthropic_tool_calls(STORE, name="memory_store"),
+        anthropic_tool_calls({"query": "units"}, {"query": 5}, name="memory_recall"),
         "Metric.",
     ]
     messages: list[Any] = [{"role": "user", "content": "Which units?"}]
@@ -128,16 +128,16 @@ def test_anthropics_model_calls_the_five_tools(memory: Memolith) -> None:
                     }
                 )
             messages.append({"role": "user", "content": answers})
-        told = results(server.requests[-1])
-    assert "Prefers metric units" in told[0]["content"]
-    assert (told[1]["is_error"], told[1]["content"]) == (
+        outputs = results(server.requests[-1])
+    assert "Prefers metric units" in outputs[0]["content"]
+    assert (outputs[1]["is_error"], outputs[1]["content"]) == (
         True,
         "Error: arguments: Expected `str`, got `int` - at `$.query`",
     )
 
 
-def call_by_openai(name: str, arguments: dict[str, Any]) -> Answer:
-    """Return a reply that calls a tool, as OpenAI's service has it."""
+def openai_tool_call(name: str, arguments: dict[str, Any]) -> Answer:
+    """Return a reply that calls a tool, in OpenAI's format."""
     function = {"name": name, "arguments": json.dumps(arguments)}
     message = {
         "role": "assistant",
@@ -155,13 +155,13 @@ def call_by_openai(name: str, arguments: dict[str, Any]) -> Answer:
     return Answer(raw=json.dumps(reply))
 
 
-def test_openais_model_calls_the_five_tools(memory: Memolith) -> None:
+def test_openai_model_calls_all_tools(memory: Memolith) -> None:
     alice = memory.owner("alice")
     script = [
-        call_by_openai("memory_store", STORE),
-        call_by_openai("memory_recall", {"query": "units", "limit": "2"}),
-        call_by_openai("memory_forget", {"key": "units"}),
-        call_by_openai("memory_history", {"key": "units"}),
+        openai_tool_call("memory_store", STORE),
+        openai_tool_call("memory_recall", {"query": "units", "limit": "2"}),
+        openai_tool_call("memory_forget", {"key": "units"}),
+        openai_tool_call("memory_history", {"key": "units"}),
         "Metric.",
     ]
     messages: list[Any] = [{"role": "user", "content": "Which units?"}]

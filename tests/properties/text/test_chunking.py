@@ -1,4 +1,4 @@
-"""Chunks, on any text."""
+"""Properties of chunking for any text."""
 
 import re
 from collections.abc import Sequence
@@ -65,7 +65,7 @@ sizes = st.builds(
 
 
 class Words:
-    """Counts words and marks; `space` is what white space between them costs."""
+    """Counts words and marks; each run of white space counts as `space` tokens."""
 
     def __init__(self, space: int = 0) -> None:
         self.space = space
@@ -77,12 +77,12 @@ class Words:
         ]
 
 
-def bare(text: str) -> str:
+def remove_white_space(text: str) -> str:
     return "".join(text.split())
 
 
 @given(texts, sizes, st.integers(0, 2))
-def test_chunks_joined_are_the_text_but_for_white_space(
+def test_chunks_joined_equal_the_text_except_white_space(
     text: str, s: ChunkSizes, space: int
 ) -> None:
     end = 0
@@ -94,7 +94,7 @@ def test_chunks_joined_are_the_text_but_for_white_space(
 
 
 @given(texts, sizes, st.integers(0, 2))
-def test_no_chunk_is_too_large(text: str, s: ChunkSizes, space: int) -> None:
+def test_no_chunk_exceeds_its_limits(text: str, s: ChunkSizes, space: int) -> None:
     counter = Words(space)
     for chunk in split_chunks(text, counter, sizes=s):
         assert [chunk.tokens] == counter.count([chunk.text])
@@ -106,21 +106,21 @@ def test_no_chunk_is_too_large(text: str, s: ChunkSizes, space: int) -> None:
     st.lists(st.sampled_from(["I like tea. ", "And? ", "a, b; ", "x" * 9, " ", "\n", "茶。"])),
     st.integers(0, 2),
 )
-def test_prose_is_never_over_the_maximum(parts: list[str], space: int) -> None:
+def test_prose_chunks_stay_within_the_maximum(parts: list[str], space: int) -> None:
     found = split_chunks("".join(parts), Words(space), sizes=ChunkSizes(5, 12, 100))
     assert all(chunk.tokens <= 12 for chunk in found)
 
 
 class Letters:
-    """Counts what is no white space, so that the parts of a text cost what the text does."""
+    """Counts characters other than white space, so that parts of a text add up to the whole."""
 
     def count(self, texts: Sequence[str]) -> list[int]:
-        return [len(bare(text)) for text in texts]
+        return [len(remove_white_space(text)) for text in texts]
 
 
 @given(texts, sizes)
-def test_short_neighbours_that_fit_are_merged(text: str, s: ChunkSizes) -> None:
-    # Of other counters the parts may cost more than the whole: a pair is joined by what they cost.
+def test_short_adjacent_chunks_that_fit_are_merged(text: str, s: ChunkSizes) -> None:
+    # With other counters, parts may cost more than the whole; merging compares the sum.
     found = split_chunks(text, Letters(), sizes=s)
     for first, second in pairwise(found):
         short = min(first.tokens, second.tokens) < s.min_tokens
@@ -129,7 +129,7 @@ def test_short_neighbours_that_fit_are_merged(text: str, s: ChunkSizes) -> None:
 
 
 @given(texts, sizes, st.lists(st.integers(0, 400)), st.integers(0, 1))
-def test_a_stream_gives_the_same_chunks_however_it_is_cut(
+def test_stream_gives_the_same_chunks_however_it_is_split(
     text: str, s: ChunkSizes, cuts: list[int], space: int
 ) -> None:
     places = [0, *sorted(min(cut, len(text)) for cut in cuts), len(text)]
@@ -140,15 +140,13 @@ def test_a_stream_gives_the_same_chunks_however_it_is_cut(
 
 
 @given(texts, sizes)
-def test_a_stream_of_characters_gives_the_same_chunks(text: str, s: ChunkSizes) -> None:
+def test_stream_of_characters_gives_the_same_chunks(text: str, s: ChunkSizes) -> None:
     assert list(stream_chunks(text, Words(), sizes=s)) == split_chunks(text, Words(), sizes=s)
 
 
 @example("a | b\n|---|---|\n", 12)
 @given(texts, st.integers(1, 60))
-def test_blocks_are_the_whole_text_and_none_is_longer_than_is_looked_at(
-    text: str, longest: int
-) -> None:
+def test_blocks_cover_the_text_within_the_length_limit(text: str, longest: int) -> None:
     found = list(blocks([text], longest))
     assert "".join(block.text for block in found) == text
     assert [block.start for block in found] == [
@@ -158,7 +156,7 @@ def test_blocks_are_the_whole_text_and_none_is_longer_than_is_looked_at(
 
 
 @given(texts, st.integers(8, 30))
-def test_words_that_fit_stay_whole(text: str, most: int) -> None:
+def test_words_that_fit_are_not_split(text: str, most: int) -> None:
     counter = Words()
     found = split_chunks(text, counter, sizes=ChunkSizes(0, most, most, 500))
     kept = [word for chunk in found for word in chunk.text.split()]
@@ -173,7 +171,7 @@ def assert_whole(block: str, found: list[Chunk]) -> None:
 
 
 @given(st.lists(st.sampled_from(["a = 1", "", "# b", "- c", "| d", "  e. F"]), max_size=12), texts)
-def test_code_that_fits_stays_whole(lines: list[str], around: str) -> None:
+def test_code_that_fits_is_not_split(lines: list[str], around: str) -> None:
     block = "\n".join(["~~~~~~~", *lines, "~~~~~~~"])
     text = f"Words before.\n\n{block}\n\n{around}"
     assert_whole(block, split_chunks(text, Words(), sizes=ChunkSizes(5, 12, 100)))

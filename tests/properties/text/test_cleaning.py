@@ -1,4 +1,4 @@
-"""Cleaning, on any text."""
+"""Properties of cleaning for any text."""
 
 import unicodedata
 
@@ -10,7 +10,7 @@ from memolith.errors import InvalidInput
 from memolith.text.cleaning import clean
 from memolith.text.segmentation import code_blocks, mask_code
 
-# Any code point, lone surrogates and all; and texts dense with what cleaning looks at.
+# Any code point, including lone surrogates; and texts dense with characters that cleaning handles.
 anything = st.text(st.characters(codec=None, exclude_categories=()))
 dense = st.text(st.sampled_from("a \n\r\t`~\x00\x1c\u0301\u0316\u0f73\ud800\udc00\u200b茶"))
 texts = (
@@ -20,7 +20,7 @@ texts = (
 )
 
 
-def cleaned(text: str) -> str | None:
+def try_clean(text: str) -> str | None:
     try:
         return clean(text)
     except InvalidInput:
@@ -28,14 +28,14 @@ def cleaned(text: str) -> str | None:
 
 
 @given(texts)
-def test_cleaning_twice_is_cleaning_once(text: str) -> None:
-    once = cleaned(text)
+def test_cleaning_twice_equals_cleaning_once(text: str) -> None:
+    once = try_clean(text)
     assert once is None or clean(once) == once
 
 
 @given(texts)
-def test_what_is_stored_is_well_formed(text: str) -> None:
-    once = cleaned(text)
+def test_cleaned_text_is_well_formed(text: str) -> None:
+    once = try_clean(text)
     if once is not None:
         assert once == once.strip() != ""
         assert unicodedata.is_normalized("NFC", once)
@@ -44,14 +44,14 @@ def test_what_is_stored_is_well_formed(text: str) -> None:
 
 
 @given(st.text(st.characters(codec="utf-8", exclude_categories=["Cc", "Cf", "Z", "Cn", "Co"])))
-def test_a_composed_text_without_blanks_is_kept_to_the_letter(text: str) -> None:
+def test_composed_text_without_blanks_is_unchanged(text: str) -> None:
     composed = unicodedata.normalize("NFC", text)
-    assert cleaned(text) == (composed or None)
+    assert try_clean(text) == (composed or None)
 
 
 @given(texts, st.integers(0, 50))
-def test_a_text_over_its_limit_is_refused_and_no_other(text: str, limit: int) -> None:
-    once = cleaned(text)
+def test_only_text_over_the_limit_is_rejected(text: str, limit: int) -> None:
+    once = try_clean(text)
     if once is not None and len(once) > limit:
         with pytest.raises(InvalidInput, match=str(limit)):
             clean(text, limit=limit)
@@ -60,13 +60,13 @@ def test_a_text_over_its_limit_is_refused_and_no_other(text: str, limit: int) ->
 
 
 @given(texts)
-def test_blanking_code_moves_nothing(text: str) -> None:
+def test_masking_code_keeps_all_positions(text: str) -> None:
     blanked = mask_code(text)
     assert len(blanked) == len(text)
     assert all(b in (" ", t) for b, t in zip(blanked, text, strict=True))
 
 
 @given(texts)
-def test_code_blocks_stand_apart_and_in_order(text: str) -> None:
+def test_code_blocks_are_disjoint_and_in_order(text: str) -> None:
     ends = [0, *(at for block in code_blocks(text) for at in (block.start, block.end)), len(text)]
     assert ends == sorted(ends)

@@ -1,4 +1,4 @@
-"""The normal form, on any text."""
+"""Properties of the canonical form for any text."""
 
 import string
 
@@ -54,12 +54,12 @@ texts = st.text() | made | sentences
 
 
 @given(texts)
-def test_a_text_that_is_something_has_a_key(text: str) -> None:
+def test_text_that_is_not_blank_has_a_key(text: str) -> None:
     assert bool(content_key(text)) is bool(text.strip())
 
 
 @given(texts)
-def test_no_word_is_empty_or_has_blanks(text: str) -> None:
+def test_canonical_words_are_not_empty_and_have_no_blanks(text: str) -> None:
     words = canonical_words(text)
     assert all(words)
     if len(words) > 1:
@@ -77,28 +77,28 @@ def test_cleaning_does_not_change_the_key(text: str) -> None:
 
 
 @given(texts, st.sampled_from([" ", "\n", "\t ", "\n\n"]))
-def test_white_space_is_aside(text: str, blank: str) -> None:
+def test_white_space_does_not_change_the_key(text: str, blank: str) -> None:
     assert content_key(blank.join(text.split())) == content_key(text)
 
 
 @given(sentences, st.sampled_from(["", ".", "!", "...", ". ", "!!"]))
-def test_the_mark_at_the_end_is_aside(text: str, mark: str) -> None:
-    bare = text.rstrip(".! ")
-    if bare and bare[-1] in string.ascii_letters:
-        assert content_key(bare + mark) == content_key(bare)
+def test_final_punctuation_does_not_change_the_key(text: str, mark: str) -> None:
+    trimmed = text.rstrip(".! ")
+    if trimmed and trimmed[-1] in string.ascii_letters:
+        assert content_key(trimmed + mark) == content_key(trimmed)
 
 
 @given(sentences)
-def test_typographic_apostrophes_and_quotes_are_aside(text: str) -> None:
+def test_typographic_apostrophes_do_not_change_the_key(text: str) -> None:
     assert content_key(text.replace("'", "’")) == content_key(text)
 
 
 @given(st.lists(sentences, min_size=1, max_size=3).map(" ".join))
-def test_no_swap_is_the_same_fact(text: str) -> None:
+def test_meaning_edits_change_the_key(text: str) -> None:
     key = content_key(text)
     assert all(content_key(swap.changed) != key for swap in swaps(text))
 
 
 @given(st.lists(st.sampled_from(["Anna", "Bob", "owes", "likes", "7", "tea"]), max_size=6))
-def test_plain_words_keep_their_order_and_number(words: list[str]) -> None:
+def test_plain_words_keep_their_order_and_count(words: list[str]) -> None:
     assert list(canonical_words(" ".join(words))) == [word.lower() for word in words]

@@ -1,4 +1,4 @@
-"""What holds of screening for any text."""
+"""Properties of screening for any text."""
 
 from __future__ import annotations
 
@@ -53,43 +53,43 @@ texts = st.one_of(
 
 
 @given(texts)
-def test_screening_twice_changes_no_more(text: str) -> None:
+def test_screening_twice_equals_screening_once(text: str) -> None:
     once = screen(text)
     assert screen(once.text) == type(once)(once.text, 0, once.suspicious)
 
 
 @given(texts)
-def test_what_was_screened_holds_no_secret(text: str) -> None:
+def test_redacted_text_contains_no_secret(text: str) -> None:
     assert not contains_secrets(redact(text)[0])
     assert not contains_secrets(sanitize_lines(text))
 
 
 @given(texts)
-def test_something_is_redacted_just_where_there_are_secrets(text: str) -> None:
+def test_text_is_redacted_exactly_if_it_contains_secrets(text: str) -> None:
     plain, count = redact(text)
     assert contains_secrets(text) == (count > 0) == (plain != text)
 
 
 @given(texts)
-def test_what_is_left_stands_in_its_order(text: str) -> None:
+def test_redacted_text_is_a_subsequence_of_the_original(text: str) -> None:
     rest = iter(text)
     left = redact(text)[0].replace("[REDACTED]", "")
     assert all(char in rest for char in left.replace("[REDACTED]", ""))
 
 
 @given(texts)
-def test_sanitizing_keeps_every_line_as_it_is_or_none_of_it(text: str) -> None:
+def test_sanitizing_keeps_or_replaces_whole_lines(text: str) -> None:
     known = {*text.split("\n"), "[REDACTED]"}
     assert known.issuperset(sanitize_lines(text).split("\n"))
 
 
 @given(texts)
-def test_a_clean_text_stays_clean(text: str) -> None:
+def test_redacting_keeps_cleaned_text_clean(text: str) -> None:
     cleaned = clean(f"a {text}")
     screened = redact(cleaned)[0]
     assert clean(screened) == screened
 
 
 @given(st.text(max_size=100))
-def test_folding_twice_changes_no_more(text: str) -> None:
+def test_folding_twice_equals_folding_once(text: str) -> None:
     assert fold(fold(text)) == fold(text)

@@ -1,4 +1,4 @@
-"""Sentences and passages, on any text."""
+"""Properties of sentences and passages for any text."""
 
 import re
 from collections.abc import Sequence
@@ -49,7 +49,7 @@ texts = st.text() | prose
 
 
 class Words:
-    """Counts words and marks; `space` is what white space between them costs."""
+    """Counts words and marks; each run of white space counts as `space` tokens."""
 
     def __init__(self, space: int) -> None:
         self.space = space
@@ -62,7 +62,7 @@ class Words:
 
 
 def assert_cover(text: str, spans: list[Span]) -> None:
-    """Assert that spans are stripped, in order, apart, and hold all but white space."""
+    """Assert that spans are stripped, ordered, disjoint and cover all but white space."""
     end = 0
     for span in spans:
         assert span.start >= end
@@ -73,23 +73,23 @@ def assert_cover(text: str, spans: list[Span]) -> None:
 
 
 @given(texts)
-def test_sentences_hold_the_whole_text(text: str) -> None:
+def test_sentences_cover_the_whole_text(text: str) -> None:
     assert_cover(text, sentences(text))
 
 
 @given(texts)
-def test_no_sentence_runs_over_a_line_end(text: str) -> None:
+def test_no_sentence_crosses_a_line_end(text: str) -> None:
     assert not any("\n" in span.extract(text) for span in sentences(text))
 
 
 @given(texts, st.integers(1, 30), st.integers(0, 2))
-def test_passages_hold_the_whole_text(text: str, max_tokens: int, space: int) -> None:
+def test_passages_cover_the_whole_text(text: str, max_tokens: int, space: int) -> None:
     cut = passages(text, Words(space), max_tokens=max_tokens)
     assert_cover(text, [span for span, _ in cut])
 
 
 @given(texts, st.integers(1, 30), st.integers(0, 2))
-def test_no_passage_costs_more_than_it_may(text: str, max_tokens: int, space: int) -> None:
+def test_no_passage_exceeds_the_token_limit(text: str, max_tokens: int, space: int) -> None:
     counter = Words(space)
     for span, tokens in passages(text, counter, max_tokens=max_tokens):
         assert [tokens] == counter.count([span.extract(text)])
@@ -97,7 +97,7 @@ def test_no_passage_costs_more_than_it_may(text: str, max_tokens: int, space: in
 
 
 @given(texts, st.integers(8, 30))
-def test_words_that_fit_stay_whole(text: str, max_tokens: int) -> None:
+def test_words_that_fit_are_not_split(text: str, max_tokens: int) -> None:
     counter = Words(0)
     cut = passages(text, counter, max_tokens=max_tokens)
     kept = [word for span, _ in cut for word in span.extract(text).split()]
@@ -108,7 +108,9 @@ def test_words_that_fit_stay_whole(text: str, max_tokens: int) -> None:
 
 
 @given(texts)
-def test_sentences_with_cues_are_some_of_the_sentences(text: str) -> None:
-    told = find_cue_sentences(text)
-    assert [span for span, _ in told] == [s for s in sentences(text) if s in {t for t, _ in told}]
-    assert all(kinds for _, kinds in told)
+def test_sentences_with_cues_are_a_subset_of_the_sentences(text: str) -> None:
+    cue_sentences = find_cue_sentences(text)
+    assert [span for span, _ in cue_sentences] == [
+        s for s in sentences(text) if s in {t for t, _ in cue_sentences}
+    ]
+    assert all(kinds for _, kinds in cue_sentences)

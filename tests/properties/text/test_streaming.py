@@ -23,32 +23,30 @@ def split(text: str, places: list[int]) -> list[str]:
 
 
 @given(TEXTS, st.lists(st.integers(0, 200)))
-def test_the_pieces_joined_are_the_cleaned_text_but_for_white_space(
-    text: str, places: list[int]
-) -> None:
+def test_stream_pieces_joined_equal_the_cleaned_text(text: str, places: list[int]) -> None:
     joined = "".join(clean_stream(split(text, places), segment_chars=20, longest_chars=90))
     assert "".join(joined.split()) == "".join(clean_text(text).split())
 
 
 @given(TEXTS, st.lists(st.integers(0, 200)))
-def test_a_text_short_enough_is_cleaned_as_a_whole(text: str, places: list[int]) -> None:
+def test_short_text_is_cleaned_as_a_whole(text: str, places: list[int]) -> None:
     assert "".join(clean_stream(split(text, places))) == clean_text(text)
 
 
-def test_fenced_code_is_not_parted_at_its_blank_lines() -> None:
+def test_fenced_code_is_not_split_at_blank_lines() -> None:
     code = "```\n" + "a = 1\n\n" * 50 + "```"
     text = f"Before.\n\n{code}\n\nAfter.\n\nEnd."
     pieces = list(clean_stream([text], segment_chars=20))
     assert any(code in piece for piece in pieces)
 
 
-def test_what_is_no_text_is_refused() -> None:
+def test_stream_with_bytes_is_rejected() -> None:
     with pytest.raises(InvalidInput):
         list(clean_stream(["a", b"b"]))  # type: ignore[list-item] # what is tested
 
 
-def times_searched(pieces: list[str]) -> int:
-    """Return how often a text on its way in is searched for a place to cut."""
+def count_searches(pieces: list[str]) -> int:
+    """Return how often the incoming text is searched for a place to split."""
     searches: list[str] = []
 
     def note(frame: FrameType, event: str, _: object) -> None:
@@ -63,11 +61,11 @@ def times_searched(pieces: list[str]) -> int:
     return len(searches)
 
 
-def test_many_small_pieces_without_a_blank_line_are_not_searched_for_each_of_them() -> None:
-    assert 0 < times_searched(["a line\n"] * 1_000) <= 7_000 // 100
+def test_many_small_pieces_do_not_cause_a_search_each() -> None:
+    assert 0 < count_searches(["a line\n"] * 1_000) <= 7_000 // 100
 
 
-def test_a_huge_piece_is_taken_a_stretch_at_a_time() -> None:
-    taken = list(clean_stream(["word " * 10_000], segment_chars=100, longest_chars=1_000))
-    assert "".join("".join(taken).split()) == "word" * 10_000
-    assert max(map(len, taken)) <= 1_000 + len("\n\n")
+def test_huge_piece_is_processed_in_segments() -> None:
+    segments = list(clean_stream(["word " * 10_000], segment_chars=100, longest_chars=1_000))
+    assert "".join("".join(segments).split()) == "word" * 10_000
+    assert max(map(len, segments)) <= 1_000 + len("\n\n")

@@ -1,4 +1,4 @@
-"""Terms, features, cues and importance, on any text."""
+"""Properties of terms, features, cues and importance for any text."""
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -40,7 +40,7 @@ kinds = st.frozensets(st.sampled_from(CueKind))
 
 
 @given(texts)
-def test_a_text_always_has_the_same_terms(text: str) -> None:
+def test_terms_are_deterministic(text: str) -> None:
     assert terms(text) == terms(text)
 
 
@@ -52,23 +52,23 @@ def test_terms_are_short_and_not_empty(text: str) -> None:
 
 
 @given(st.text(st.characters(codec="utf-8", categories=["L", "N", "S", "P"]), min_size=1))
-def test_a_visible_text_has_terms(text: str) -> None:
+def test_visible_text_has_terms(text: str) -> None:
     assert terms(clean(text))
 
 
 @given(texts, texts)
-def test_a_word_has_its_terms_wherever_it_stands(before: str, after: str) -> None:
+def test_word_has_the_same_terms_in_any_context(before: str, after: str) -> None:
     for single in ("garden", "Männer", "user_id", "茶", "C++", "3.5"):
         assert set(terms(single)) <= set(terms(f"{before} {single} {after}"))
 
 
 @given(texts)
-def test_features_take_any_text(text: str) -> None:
+def test_features_accept_any_text(text: str) -> None:
     assert extract_features(text, tokens=3).words == count_words(text) <= max(1, len(text))
 
 
 @given(texts)
-def test_cues_take_any_text(text: str) -> None:
+def test_cues_accept_any_text(text: str) -> None:
     assert find_cue_kinds(text) <= frozenset(CueKind)
 
 
@@ -78,7 +78,7 @@ def test_importance_stays_in_its_range(held: frozenset[CueKind], words: int) -> 
 
 
 @given(kinds, kinds, st.integers(0, 10_000))
-def test_more_cues_are_never_less_important(
+def test_additional_cues_never_lower_the_importance(
     held: frozenset[CueKind], more: frozenset[CueKind], words: int
 ) -> None:
     assert score_importance(held, word_count=words) <= score_importance(
@@ -87,12 +87,14 @@ def test_more_cues_are_never_less_important(
 
 
 @given(kinds, st.integers(0, 10_000), st.integers(0, 10_000))
-def test_more_words_are_never_less_important(held: frozenset[CueKind], a: int, b: int) -> None:
+def test_additional_words_never_lower_the_importance(
+    held: frozenset[CueKind], a: int, b: int
+) -> None:
     fewer, more = sorted((a, b))
     assert score_importance(held, word_count=fewer) <= score_importance(held, word_count=more)
 
 
 @given(kinds)
-def test_each_set_of_cues_has_a_kind(held: frozenset[CueKind]) -> None:
+def test_every_set_of_cues_has_a_kind(held: frozenset[CueKind]) -> None:
     assert get_companion_kind(held) in {"fact", "correction", "preference", "context"}
     assert get_standard_kind(held) in {"fact", "correction", "preference", "identity"}

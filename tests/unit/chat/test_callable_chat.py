@@ -10,61 +10,61 @@ from memolith.adapters.models.callables import CallableChat
 from memolith.errors import ServiceFailed
 from memolith.ports.models import ChatMessage, Completion, Prompt, ResponseSchema
 
-ASKED = Prompt((ChatMessage("system", "Be brief."), ChatMessage("user", "My PIN is 4711")))
+PROMPT = Prompt((ChatMessage("system", "Be brief."), ChatMessage("user", "My PIN is 4711")))
 
 
 def echo(messages: list[dict[str, str]]) -> str:
     return " / ".join(f"{message['role']}: {message['content']}" for message in messages)
 
 
-def test_a_function_is_given_messages_and_gives_a_text() -> None:
+def test_callable_receives_messages_and_returns_text() -> None:
     model = CallableChat(echo)
-    assert model.complete(ASKED) == Completion("system: Be brief. / user: My PIN is 4711")
+    assert model.complete(PROMPT) == Completion("system: Be brief. / user: My PIN is 4711")
     assert model.name == f"{__name__}.echo"
 
 
-def test_a_schema_is_asked_for_in_words_where_the_system_speaks() -> None:
+def test_schema_is_described_in_system_message() -> None:
     schema = ResponseSchema("facts", {"type": "object", "properties": {"fact": {"type": "string"}}})
-    asked = Prompt(ASKED.messages, schema)
-    said = CallableChat(echo).complete(asked).text
-    assert said.startswith("system: Be brief.\n\nReply with one JSON value and nothing else")
-    assert '{"fact": {"type": "string"}}' in said
-    alone = CallableChat(echo).complete(Prompt(ASKED.messages[1:], schema)).text
+    prompt = Prompt(PROMPT.messages, schema)
+    reply = CallableChat(echo).complete(prompt).text
+    assert reply.startswith("system: Be brief.\n\nReply with one JSON value and nothing else")
+    assert '{"fact": {"type": "string"}}' in reply
+    alone = CallableChat(echo).complete(Prompt(PROMPT.messages[1:], schema)).text
     assert alone.startswith("system: Reply with one JSON value")
 
 
-def test_what_a_function_raises_is_told_without_its_words() -> None:
-    def wrong(messages: list[dict[str, str]]) -> str:
+def test_callable_error_is_reported_without_its_message() -> None:
+    def fail(messages: list[dict[str, str]]) -> str:
         raise ValueError(messages[1]["content"])
 
     with pytest.raises(ServiceFailed, match="raised ValueError") as caught:
-        CallableChat(wrong).complete(ASKED)
+        CallableChat(fail).complete(PROMPT)
     assert caught.value.retryable
     assert caught.value.__cause__ is None
     assert caught.value.__context__ is None
     assert "4711" not in str(caught.value)
 
 
-def test_its_own_failures_pass_through() -> None:
+def test_callables_own_service_failure_is_reraised() -> None:
     failure = ServiceFailed("mine", "is tired")
 
-    def tired(messages: list[dict[str, str]]) -> str:
+    def fail_as_service(messages: list[dict[str, str]]) -> str:
         del messages
         raise failure
 
     with pytest.raises(ServiceFailed, match="mine: is tired"):
-        CallableChat(tired).complete(ASKED)
+        CallableChat(fail_as_service).complete(PROMPT)
 
 
-def test_what_is_no_text_is_no_reply() -> None:
-    def number(messages: list[dict[str, str]]) -> str:
+def test_non_text_reply_is_rejected() -> None:
+    def reply_with_number(messages: list[dict[str, str]]) -> str:
         return len(messages)  # type: ignore[return-value] # what is tested
 
     with pytest.raises(ServiceFailed, match="returned int instead of str"):
-        CallableChat(number).complete(ASKED)
+        CallableChat(reply_with_number).complete(PROMPT)
 
 
-def test_nobody_waits_longer_than_the_timeout() -> None:
+def test_call_fails_after_timeout() -> None:
     done = threading.Event()
 
     def slow(messages: list[dict[str, str]]) -> str:
@@ -72,10 +72,10 @@ def test_nobody_waits_longer_than_the_timeout() -> None:
         return messages[0]["content"]
 
     with pytest.raises(ServiceFailed, match=r"timed out after 0\.01 s") as caught:
-        CallableChat(slow, timeout_s=0.01).complete(ASKED)
+        CallableChat(slow, timeout_s=0.01).complete(PROMPT)
     assert caught.value.retryable
     done.set()
 
 
-def test_an_empty_reply_streams_as_nothing_but_itself() -> None:
-    assert list(CallableChat(lambda _: "").stream(ASKED)) == [Completion("")]
+def test_empty_reply_streams_only_completion() -> None:
+    assert list(CallableChat(lambda _: "").stream(PROMPT)) == [Completion("")]

@@ -1,4 +1,4 @@
-"""The language model that the configuration names."""
+"""The language model selected by the configuration."""
 
 from __future__ import annotations
 
@@ -25,25 +25,25 @@ from support.rows import check_each
 KEYS = {"OPENAI_API_KEY": "sk-open", "ANTHROPIC_API_KEY": "sk-anthropic", "MINE": "sk-mine"}
 
 
-def key_of(chat: Chat, env: dict[str, str] | None = None) -> str:
+def get_api_key(chat: Chat, env: dict[str, str] | None = None) -> str:
     model: Any = build_chat_model(chat, KEYS if env is None else env)
     holder: Any = getattr(model, "_client", None) or model
     key: str = holder._api_key
     return key
 
 
-def problem(chat: Chat, env: dict[str, str] | None = None) -> str:
+def get_problem(chat: Chat, env: dict[str, str] | None = None) -> str:
     with pytest.raises(InvalidConfiguration) as caught:
         build_chat_model(chat, env or {})
     return str(caught.value)
 
 
-def test_none_is_no_model() -> None:
+def test_provider_none_builds_no_model() -> None:
     assert build_chat_model(Chat(), {}) is None
     assert open_chat(load().settings) is None
 
 
-def test_each_provider_has_its_client() -> None:
+def test_each_provider_builds_its_client() -> None:
     openai = build_chat_model(Chat("openai", "gpt"), KEYS)
     assert isinstance(openai, OpenAIChat)
     assert openai.name == "openai:gpt"
@@ -51,40 +51,40 @@ def test_each_provider_has_its_client() -> None:
     assert isinstance(build_chat_model(Chat("anthropic", "claude"), KEYS), AnthropicChat)
 
 
-def test_a_model_must_be_named() -> None:
-    assert problem(Chat("ollama")).startswith("chat.model: is required")
+def test_missing_model_name_is_rejected() -> None:
+    assert get_problem(Chat("ollama")).startswith("chat.model: is required")
 
 
-def test_the_key_is_in_the_variable_that_is_named() -> None:
-    assert key_of(Chat("openai", "m")) == "sk-open"
-    assert key_of(Chat("openai", "m", api_key_env="MINE")) == "sk-mine"
-    assert key_of(Chat("anthropic", "m")) == "sk-anthropic"
-    assert key_of(Chat("anthropic", "m", api_key_env="MINE")) == "sk-mine"
-    assert key_of(Chat("ollama", "m")) == ""
-    assert key_of(Chat("ollama", "m", api_key_env="MINE")) == "sk-mine"
+def test_key_is_read_from_configured_variable() -> None:
+    assert get_api_key(Chat("openai", "m")) == "sk-open"
+    assert get_api_key(Chat("openai", "m", api_key_env="MINE")) == "sk-mine"
+    assert get_api_key(Chat("anthropic", "m")) == "sk-anthropic"
+    assert get_api_key(Chat("anthropic", "m", api_key_env="MINE")) == "sk-mine"
+    assert get_api_key(Chat("ollama", "m")) == ""
+    assert get_api_key(Chat("ollama", "m", api_key_env="MINE")) == "sk-mine"
 
 
-def test_a_key_that_is_missing_is_named() -> None:
-    assert "chat.api_key_env: the environment variable OPENAI_API_KEY" in problem(
+def test_missing_key_variable_is_named() -> None:
+    assert "chat.api_key_env: the environment variable OPENAI_API_KEY" in get_problem(
         Chat("openai", "m")
     )
-    assert "ANTHROPIC_API_KEY" in problem(Chat("anthropic", "m"), {"OPENAI_API_KEY": "sk"})
-    assert "MINE" in problem(Chat("ollama", "m", api_key_env="MINE"))
-    assert "MINE" in problem(
+    assert "ANTHROPIC_API_KEY" in get_problem(Chat("anthropic", "m"), {"OPENAI_API_KEY": "sk"})
+    assert "MINE" in get_problem(Chat("ollama", "m", api_key_env="MINE"))
+    assert "MINE" in get_problem(
         Chat("openai", "m", base_url="http://127.0.0.1:1/v1", api_key_env="MINE")
     )
 
 
-def test_a_server_of_ones_own_wants_no_key() -> None:
+def test_local_server_needs_no_key() -> None:
     local = Chat("openai", "m", base_url="http://127.0.0.1:8000/v1")
-    assert key_of(local, {}) == "none"
-    assert key_of(Chat("openai", "m", base_url=local.base_url, api_key_env="")) == "none"
+    assert get_api_key(local, {}) == "none"
+    assert get_api_key(Chat("openai", "m", base_url=local.base_url, api_key_env="")) == "none"
 
 
-def test_a_key_in_the_place_of_its_variable_is_not_repeated() -> None:
-    said = problem(Chat("openai", "m", api_key_env="sk-abcdef"))
-    assert said.startswith("chat.api_key_env: must be the name of an environment variable")
-    assert "abcdef" not in said
+def test_key_in_place_of_variable_name_is_not_repeated() -> None:
+    problem = get_problem(Chat("openai", "m", api_key_env="sk-abcdef"))
+    assert problem.startswith("chat.api_key_env: must be the name of an environment variable")
+    assert "abcdef" not in problem
     env = {
         "MEMOLITH_CHAT__API_KEY_ENV": "sk-abcdef",
         "MEMOLITH_CHAT__BASE_URL": "http://me:pw@x/v1",
@@ -94,77 +94,77 @@ def test_a_key_in_the_place_of_its_variable_is_not_repeated() -> None:
     assert shown["chat.base_url"] == "http://***@x/v1"
 
 
-def test_a_key_may_stand_in_a_file_beside_the_configuration(tmp_path: Path) -> None:
+def test_key_file_is_resolved_beside_configuration(tmp_path: Path) -> None:
     (tmp_path / "key").write_text("sk-file\n")
     file = tmp_path / "memolith.toml"
     file.write_text('[memory.chat]\nprovider = "openai"\nmodel = "m"\napi_key_file = "key"\n')
     settings = load(file).settings
     assert settings.chat.api_key_file == str(tmp_path / "key")
-    assert key_of(settings.chat, {}) == "sk-file"
+    assert get_api_key(settings.chat, {}) == "sk-file"
 
 
-def test_a_file_without_a_key_is_named(tmp_path: Path) -> None:
+def test_file_without_key_is_named(tmp_path: Path) -> None:
     missing = tmp_path / "missing"
-    said = problem(Chat("openai", "m", api_key_file=str(missing)))
-    assert said == f"chat.api_key_file: {missing} can't be read: No such file or directory"
+    problem = get_problem(Chat("openai", "m", api_key_file=str(missing)))
+    assert problem == f"chat.api_key_file: {missing} can't be read: No such file or directory"
     for content in (b"", b"\xff\xfe", b"two words"):
         missing.write_bytes(content)
-        assert "chat.api_key_file" in problem(Chat("openai", "m", api_key_file=str(missing)))
+        assert "chat.api_key_file" in get_problem(Chat("openai", "m", api_key_file=str(missing)))
 
 
 @check_each("url", ["localhost:1234", "ftp://x", "http://", "http://x:y", "x" * 9])
-def test_an_address_must_be_one(url: str) -> None:
-    assert problem(Chat("ollama", "m", base_url=url)).startswith("chat.base_url: must be")
+def test_invalid_base_url_is_rejected(url: str) -> None:
+    assert get_problem(Chat("ollama", "m", base_url=url)).startswith("chat.base_url: must be")
 
 
 @pytest.mark.parametrize("provider", ["openai", "ollama", "anthropic"])
-def test_a_client_that_is_not_installed_is_named_with_its_extra(
+def test_missing_client_package_is_named_with_its_extra(
     provider: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, provider, None)
-    said = problem(Chat(provider, "m"), KEYS)
-    assert said.endswith(f"pip install 'memolith[{provider}]'")
-    assert said.startswith("chat.provider: ")
+    problem = get_problem(Chat(provider, "m"), KEYS)
+    assert problem.endswith(f"pip install 'memolith[{provider}]'")
+    assert problem.startswith("chat.provider: ")
 
 
-def opened(**options: Any) -> Memolith:
+def open_engine(**options: Any) -> Memolith:
     return Memolith.open(":memory:", embedder=HashingEmbedder(64), tokens=WordCounter(), **options)
 
 
-def said(engine: Memolith, text: str) -> str:
+def get_reply(engine: Memolith, text: str) -> str:
     chat = engine.chat_model("alice")
     assert chat is not None
     return chat.complete(Prompt((ChatMessage("user", text),))).text
 
 
-def test_a_function_or_a_port_may_be_given() -> None:
-    class Own:
+def test_function_or_port_is_accepted_as_model() -> None:
+    class OwnModel:
         name = "own"
 
         def complete(self, prompt: Prompt) -> Completion:
             return Completion(prompt.messages[0].content.lower())
 
-    with opened(chat=lambda messages: messages[0]["content"].upper()) as engine:
-        assert said(engine, "Hi") == "HI"
-    with opened(chat=Own()) as engine:
-        assert said(engine, "Hi") == "hi"
+    with open_engine(chat=lambda messages: messages[0]["content"].upper()) as engine:
+        assert get_reply(engine, "Hi") == "HI"
+    with open_engine(chat=OwnModel()) as engine:
+        assert get_reply(engine, "Hi") == "hi"
 
 
-def test_what_is_neither_is_refused() -> None:
+def test_other_type_of_model_is_rejected() -> None:
     with pytest.raises(InvalidInput, match="chat: must be a port or a function, not int"):
-        opened(chat=5)
+        open_engine(chat=5)
 
 
-def test_without_a_model_there_is_none() -> None:
-    with opened() as engine:
+def test_engine_without_model_has_no_chat() -> None:
+    with open_engine() as engine:
         assert engine.chat_model("alice") is None
 
 
-def test_a_configured_model_without_its_key_is_refused_at_opening(
+def test_configured_model_without_key_is_rejected_on_open(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     file = tmp_path / "memolith.toml"
     file.write_text('[memory.chat]\nprovider = "openai"\nmodel = "m"\n')
     with pytest.raises(InvalidConfiguration, match=r"chat\.api_key_env"):
-        opened(config=file)
+        open_engine(config=file)

@@ -1,4 +1,4 @@
-"""A model that is asked again where it fails, and left alone where it keeps failing."""
+"""A model with retries and a circuit breaker."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from memolith.errors import LimitReached, ServiceFailed
 from memolith.policies.retries import BreakerPolicy, RetryPolicy
 from memolith.ports.models import ChatMessage, Completion, Prompt
 
-ASKED = Prompt((ChatMessage("user", "Hello"),))
+PROMPT = Prompt((ChatMessage("user", "Hello"),))
 
 
-def down(retry_after_s: float | None = None) -> ServiceFailed:
+def make_failure(retry_after_s: float | None = None) -> ServiceFailed:
     return ServiceFailed("m", "is down", retryable=True, retry_after_s=retry_after_s)
 
 
-class Time:
-    """A clock that goes on by what is slept."""
+class FakeClock:
+    """A clock that advances by the time slept."""
 
     def __init__(self) -> None:
         self.now_s = 100.0
@@ -34,7 +34,7 @@ class Time:
         self.slept_s.append(seconds)
         self.now_s += seconds
 
-    def care(
+    def make_guard(
         self, retrying: RetryPolicy | None = None, breaking: BreakerPolicy | None = None
     ) -> ServiceGuard:
         return ServiceGuard(
@@ -46,8 +46,8 @@ class Time:
         )
 
 
-class Script:
-    """A function that gives or raises what it is told to, in turn; the last for ever."""
+class ScriptedFunction:
+    """A function that returns or raises its answers in turn and repeats the last."""
 
     name = "scripted"
 
@@ -65,117 +65,125 @@ class Script:
 
 
 @pytest.fixture
-def time() -> Time:
-    return Time()
+def clock() -> FakeClock:
+    return FakeClock()
 
 
-def test_what_fails_is_asked_again_after_growing_pauses(time: Time) -> None:
-    script = Script(down(), down(), "yes")
-    model = ResilientChat(CallableChat(script), time.care())
-    assert model.complete(ASKED) == Completion("yes")
+def test_failed_call_is_retried_with_growing_pauses(clock: FakeClock) -> None:
+    script = ScriptedFunction(make_failure(), make_failure(), "yes")
+    model = ResilientChat(CallableChat(script), clock.make_guard())
+    assert model.complete(PROMPT) == Completion("yes")
     assert model.name == "scripted"
-    assert time.slept_s == [0.25, 0.5]
+    assert clock.slept_s == [0.25, 0.5]
 
 
-def test_retries_are_bounded(time: Time) -> None:
-    script = Script(down())
+def test_retries_are_bounded(clock: FakeClock) -> None:
+    script = ScriptedFunction(make_failure())
     with pytest.raises(ServiceFailed, match="is down"):
-        ResilientChat(CallableChat(script), time.care(RetryPolicy(max_retries=3))).complete(ASKED)
+        ResilientChat(CallableChat(script), clock.make_guard(RetryPolicy(max_retries=3))).complete(
+            PROMPT
+        )
     assert script.calls == 4
 
 
-def test_the_whole_time_is_bounded(time: Time) -> None:
-    script = Script(down())
+def test_total_retry_time_is_bounded(clock: FakeClock) -> None:
+    script = ScriptedFunction(make_failure())
     retrying = RetryPolicy(max_retries=1000, first_pause_s=8, max_pause_s=8, max_total_s=20)
     with pytest.raises(ServiceFailed):
-        ResilientChat(CallableChat(script), time.care(retrying)).complete(ASKED)
-    assert sum(time.slept_s) < 20
+        ResilientChat(CallableChat(script), clock.make_guard(retrying)).complete(PROMPT)
+    assert sum(clock.slept_s) < 20
     assert script.calls == 5
 
 
-def test_a_failure_that_stays_is_not_tried_again(time: Time) -> None:
-    script = Script(ServiceFailed("m", "refused the key", status=401))
+def test_permanent_failure_is_not_retried(clock: FakeClock) -> None:
+    script = ScriptedFunction(ServiceFailed("m", "refused the key", status=401))
     with pytest.raises(ServiceFailed, match="refused the key"):
-        ResilientChat(CallableChat(script), time.care()).complete(ASKED)
+        ResilientChat(CallableChat(script), clock.make_guard()).complete(PROMPT)
     assert script.calls == 1
 
 
-def test_what_the_service_asks_is_waited(time: Time) -> None:
-    model = ResilientChat(CallableChat(Script(down(7), "yes")), time.care())
-    assert model.complete(ASKED).text == "yes"
-    assert time.slept_s == [7.25]
+def test_retry_waits_as_long_as_service_requests(clock: FakeClock) -> None:
+    model = ResilientChat(
+        CallableChat(ScriptedFunction(make_failure(7), "yes")), clock.make_guard()
+    )
+    assert model.complete(PROMPT).text == "yes"
+    assert clock.slept_s == [7.25]
 
 
-def test_a_wait_that_is_too_long_is_a_failure_at_once(time: Time) -> None:
-    script = Script(down(3600), "yes")
+def test_too_long_requested_wait_fails_immediately(clock: FakeClock) -> None:
+    script = ScriptedFunction(make_failure(3600), "yes")
     with pytest.raises(ServiceFailed) as caught:
-        ResilientChat(CallableChat(script), time.care()).complete(ASKED)
-    assert (script.calls, time.slept_s) == (1, [])
+        ResilientChat(CallableChat(script), clock.make_guard()).complete(PROMPT)
+    assert (script.calls, clock.slept_s) == (1, [])
     assert caught.value.retry_after_s == 3600
 
 
-def test_a_limit_is_no_failure_of_the_service(time: Time) -> None:
-    script = Script(LimitReached("m", "chat.calls_per_hour", 3, 60), "yes")
-    model = ResilientChat(CallableChat(script), time.care(breaking=BreakerPolicy(failures=1)))
+def test_limit_does_not_count_as_service_failure(clock: FakeClock) -> None:
+    script = ScriptedFunction(LimitReached("m", "chat.calls_per_hour", 3, 60), "yes")
+    model = ResilientChat(
+        CallableChat(script), clock.make_guard(breaking=BreakerPolicy(failures=1))
+    )
     with pytest.raises(LimitReached, match=r"chat\.calls_per_hour = 3"):
-        model.complete(ASKED)
-    assert model.complete(ASKED).text == "yes"
+        model.complete(PROMPT)
+    assert model.complete(PROMPT).text == "yes"
 
 
-def test_a_service_that_keeps_failing_is_left_alone_then_tried_once(time: Time) -> None:
-    script = Script(down(), down(), down(), "yes")
-    care = time.care(RetryPolicy(max_retries=0), BreakerPolicy(failures=2, pause_s=30))
+def test_failing_service_is_paused_then_tried_once(clock: FakeClock) -> None:
+    script = ScriptedFunction(make_failure(), make_failure(), make_failure(), "yes")
+    care = clock.make_guard(RetryPolicy(max_retries=0), BreakerPolicy(failures=2, pause_s=30))
     model = ResilientChat(CallableChat(script), care)
     for _ in range(2):
         with pytest.raises(ServiceFailed, match="is down"):
-            model.complete(ASKED)
+            model.complete(PROMPT)
     with pytest.raises(ServiceFailed, match="circuit open after 2 consecutive failures") as caught:
-        model.complete(ASKED)
+        model.complete(PROMPT)
     assert caught.value.retryable
     assert caught.value.retry_after_s == 30
     assert script.calls == 2
-    time.now_s += 30
+    clock.now_s += 30
     with pytest.raises(ServiceFailed, match="is down"):
-        model.complete(ASKED)
+        model.complete(PROMPT)
     with pytest.raises(ServiceFailed, match="circuit open after 3"):
-        model.complete(ASKED)
-    time.now_s += 30
-    assert model.complete(ASKED).text == "yes"
-    assert model.complete(ASKED).text == "yes"
+        model.complete(PROMPT)
+    clock.now_s += 30
+    assert model.complete(PROMPT).text == "yes"
+    assert model.complete(PROMPT).text == "yes"
 
 
-def test_failures_that_are_the_askers_fault_do_not_count(time: Time) -> None:
-    script = Script(ServiceFailed("m", "refused what it was asked", status=400))
-    model = ResilientChat(CallableChat(script), time.care(breaking=BreakerPolicy(failures=1)))
+def test_client_errors_do_not_open_circuit_breaker(clock: FakeClock) -> None:
+    script = ScriptedFunction(ServiceFailed("m", "refused what it was asked", status=400))
+    model = ResilientChat(
+        CallableChat(script), clock.make_guard(breaking=BreakerPolicy(failures=1))
+    )
     for _ in range(3):
         with pytest.raises(ServiceFailed, match="refused what it was asked"):
-            model.complete(ASKED)
+            model.complete(PROMPT)
 
 
-def test_an_error_of_ours_frees_the_trial(time: Time) -> None:
-    class Odd:
+def test_unexpected_error_releases_breaker_trial(clock: FakeClock) -> None:
+    class FailingTwice:
         name = "odd"
 
         def __init__(self) -> None:
-            self.errors: list[Exception] = [down(), ZeroDivisionError()]
+            self.errors: list[Exception] = [make_failure(), ZeroDivisionError()]
 
         def complete(self, prompt: Prompt) -> Completion:
             if self.errors:
                 raise self.errors.pop(0)
             return Completion(prompt.messages[0].content)
 
-    care = time.care(RetryPolicy(max_retries=0), BreakerPolicy(failures=1, pause_s=30))
-    model = ResilientChat(Odd(), care)
+    care = clock.make_guard(RetryPolicy(max_retries=0), BreakerPolicy(failures=1, pause_s=30))
+    model = ResilientChat(FailingTwice(), care)
     with pytest.raises(ServiceFailed):
-        model.complete(ASKED)
-    time.now_s += 30
+        model.complete(PROMPT)
+    clock.now_s += 30
     with pytest.raises(ZeroDivisionError):
-        model.complete(ASKED)
-    assert model.complete(ASKED).text == "Hello"
+        model.complete(PROMPT)
+    assert model.complete(PROMPT).text == "Hello"
 
 
-class Streaming:
-    """A model that streams what it is told, and breaks off where it is told."""
+class StreamingModel:
+    """A model that streams scripted pieces and raises scripted errors."""
 
     name = "streaming"
 
@@ -188,61 +196,64 @@ class Streaming:
 
     def stream(self, prompt: Prompt) -> Iterator[str | Completion]:
         del prompt
-        said = ""
+        text = ""
         try:
             for piece in self.scripts.pop(0):
                 if isinstance(piece, Exception):
                     raise piece
-                said += piece
+                text += piece
                 yield piece
-            yield Completion(said)
+            yield Completion(text)
         finally:
             self.closed += 1
 
 
-def test_a_stream_is_asked_again_until_it_begins(time: Time) -> None:
-    model = ResilientChat(Streaming([down()], ["a", "b"]), time.care())
-    assert list(model.stream(ASKED)) == ["a", "b", Completion("ab")]
+def test_stream_is_retried_before_first_piece(clock: FakeClock) -> None:
+    model = ResilientChat(StreamingModel([make_failure()], ["a", "b"]), clock.make_guard())
+    assert list(model.stream(PROMPT)) == ["a", "b", Completion("ab")]
 
 
-def test_a_stream_that_breaks_off_is_not_begun_again(time: Time) -> None:
-    source = Streaming(["a", down()], ["b"])
-    model = ResilientChat(source, time.care(breaking=BreakerPolicy(failures=1)))
-    pieces = model.stream(ASKED)
+def test_interrupted_stream_is_not_restarted(clock: FakeClock) -> None:
+    source = StreamingModel(["a", make_failure()], ["b"])
+    model = ResilientChat(source, clock.make_guard(breaking=BreakerPolicy(failures=1)))
+    pieces = model.stream(PROMPT)
     assert next(pieces) == "a"
     with pytest.raises(ServiceFailed, match="is down"):
         next(pieces)
     with pytest.raises(ServiceFailed, match="circuit open"):
-        list(model.stream(ASKED))
+        list(model.stream(PROMPT))
 
 
-def test_a_stream_that_nobody_reads_on_is_ended(time: Time) -> None:
-    source = Streaming(["a", "b"])
-    pieces = ResilientChat(source, time.care()).stream(ASKED)
+def test_abandoned_stream_is_closed(clock: FakeClock) -> None:
+    source = StreamingModel(["a", "b"])
+    pieces = ResilientChat(source, clock.make_guard()).stream(PROMPT)
     assert next(pieces) == "a"
     pieces.close()  # type: ignore[attr-defined] # it is a generator
     assert source.closed == 1
 
 
-def test_a_model_that_can_not_stream_gives_its_reply_in_one_piece(time: Time) -> None:
-    class Plain:
+def test_model_without_streaming_returns_one_piece(clock: FakeClock) -> None:
+    class PlainModel:
         name = "plain"
 
         def complete(self, prompt: Prompt) -> Completion:
             return Completion(prompt.messages[0].content)
 
-    assert list(ResilientChat(Plain(), time.care()).stream(ASKED)) == ["Hello", Completion("Hello")]
+    assert list(ResilientChat(PlainModel(), clock.make_guard()).stream(PROMPT)) == [
+        "Hello",
+        Completion("Hello"),
+    ]
     function = CallableChat(lambda messages: messages[0]["content"])
-    assert list(ResilientChat(function, time.care()).stream(ASKED)) == [
+    assert list(ResilientChat(function, clock.make_guard()).stream(PROMPT)) == [
         "Hello",
         Completion("Hello"),
     ]
 
 
-def test_a_wrapping_sees_each_try(time: Time) -> None:
+def test_wrapper_sees_every_attempt(clock: FakeClock) -> None:
     seen: list[str] = []
 
-    class Seen:
+    class RecordingModel:
         def __init__(self, complete: Callable[[Prompt], Completion]) -> None:
             self.name = "seen"
             self._complete = complete
@@ -251,12 +262,15 @@ def test_a_wrapping_sees_each_try(time: Time) -> None:
             seen.append(prompt.purpose)
             return self._complete(prompt)
 
-    model = ResilientChat(CallableChat(Script(down(), "yes")), time.care())
-    assert model.with_wrapper(lambda inner: Seen(inner.complete)).complete(ASKED).text == "yes"
+    model = ResilientChat(CallableChat(ScriptedFunction(make_failure(), "yes")), clock.make_guard())
+    assert (
+        model.with_wrapper(lambda inner: RecordingModel(inner.complete)).complete(PROMPT).text
+        == "yes"
+    )
     assert seen == ["chat", "chat"]
 
 
-def test_only_so_many_calls_are_under_way() -> None:
+def test_concurrent_calls_are_limited() -> None:
     together, most = 0, 0
     lock, gate = threading.Lock(), threading.Barrier(2)
 
@@ -271,7 +285,7 @@ def test_only_so_many_calls_are_under_way() -> None:
         return messages[0]["content"]
 
     model = ResilientChat(CallableChat(slow), ServiceGuard(max_concurrent_calls=2))
-    threads = [threading.Thread(target=model.complete, args=(ASKED,)) for _ in range(6)]
+    threads = [threading.Thread(target=model.complete, args=(PROMPT,)) for _ in range(6)]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -279,11 +293,11 @@ def test_only_so_many_calls_are_under_way() -> None:
     assert most == 2
 
 
-def test_who_finds_no_place_is_told_so() -> None:
-    held, done = threading.Event(), threading.Event()
+def test_call_without_free_slot_fails_as_busy() -> None:
+    started, done = threading.Event(), threading.Event()
 
     def slow(messages: list[dict[str, str]]) -> str:
-        held.set()
+        started.set()
         done.wait(5)
         return messages[0]["content"]
 
@@ -291,11 +305,11 @@ def test_who_finds_no_place_is_told_so() -> None:
         CallableChat(slow),
         ServiceGuard(max_concurrent_calls=1, retry_policy=RetryPolicy(max_total_s=0.01)),
     )
-    other = threading.Thread(target=model.complete, args=(ASKED,))
+    other = threading.Thread(target=model.complete, args=(PROMPT,))
     other.start()
-    held.wait(5)
+    started.wait(5)
     with pytest.raises(ServiceFailed, match="too many concurrent calls") as caught:
-        model.complete(ASKED)
+        model.complete(PROMPT)
     assert caught.value.retryable
     done.set()
     other.join()

@@ -1,4 +1,4 @@
-"""The command line on a store of the test's own, with an embedder that needs no model."""
+"""Fixtures for the command line: a temporary store and an embedder that needs no model."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from support.scripted_chat import Model, settings
 
 @dataclass(slots=True)
 class WithoutModel:
-    """Implements `Wiring` without a model, at a time that is set."""
+    """Implements `EngineFactory` without a model, on a settable clock."""
 
     clock: SettableClock
     hashing: HashingEmbedder = field(default_factory=HashingEmbedder)
@@ -57,8 +57,8 @@ class WithoutModel:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
-    """What a call of the program gave."""
+class Result:
+    """Exit code and output of one run of the program."""
 
     code: int
     out: str
@@ -71,24 +71,24 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """`memolith`, called in this process."""
+    """Runs `memolith` in this process."""
 
     wiring: WithoutModel
 
-    def __call__(self, *args: str, stdin: str | bytes | None = None) -> Answer:
+    def __call__(self, *args: str, stdin: str | bytes | None = None) -> Result:
         result = CliRunner().invoke(cli, args, input=stdin, obj=self.wiring, prog_name="memolith")
         if result.exception and not isinstance(result.exception, SystemExit):
             raise result.exception
-        return Answer(result.exit_code, result.stdout, result.stderr)
+        return Result(result.exit_code, result.stdout, result.stderr)
 
-    def ok(self, *args: str, stdin: str | bytes | None = None) -> Answer:
-        """Call it, and see that it succeeds."""
+    def ok(self, *args: str, stdin: str | bytes | None = None) -> Result:
+        """Run the program and assert that it succeeds."""
         answer = self(*args, stdin=stdin)
         assert answer.code == 0, answer.err
         return answer
 
     def json(self, *args: str, stdin: str | bytes | None = None) -> Any:
-        """Call it with --json, and return the document."""
+        """Run the program with --json and return the parsed output."""
         return self.ok(*args, "--json", stdin=stdin).json
 
 
@@ -99,7 +99,7 @@ def clock() -> SettableClock:
 
 @pytest.fixture
 def memolith(tmp_path: Path, clock: SettableClock, monkeypatch: pytest.MonkeyPatch) -> Program:
-    """The program, in an empty folder and an environment that has nothing set."""
+    """The program in an empty folder and a clean environment."""
     monkeypatch.chdir(tmp_path)
     for variable in ("XDG_CONFIG_HOME", "XDG_DATA_HOME", "HOME", "USERPROFILE", "LOCALAPPDATA"):
         monkeypatch.setenv(variable, str(tmp_path / "home"))
@@ -110,7 +110,7 @@ def memolith(tmp_path: Path, clock: SettableClock, monkeypatch: pytest.MonkeyPat
 
 @pytest.fixture
 def model() -> Model:
-    """What the scripted model answers."""
+    """The scripted model's answers."""
     return Model()
 
 
@@ -118,8 +118,8 @@ def model() -> Model:
 def server(
     model: Model, memolith: Program, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[ModelServer]:
-    """A scripted model, which the program is told of; its store is not encrypted."""
-    del memolith  # first: it empties the environment
+    """A scripted model that the program is configured to use; the store is not encrypted."""
+    del memolith  # must run first: it cleans the environment
     with ModelServer(model) as running:
         for name, value in settings(running).items():
             monkeypatch.setenv(name, value)

@@ -25,8 +25,8 @@ BROKEN = "This goes well until it breaks off somewhere in the middle of it all"
 
 
 @pytest.fixture
-def said(memolith: Any) -> Callable[..., str]:
-    """Says lines, and returns what is shown."""
+def chat(memolith: Any) -> Callable[..., str]:
+    """Return a function that sends lines to the chat and returns its output."""
 
     def say(*lines: str, args: tuple[str, ...] = ()) -> str:
         out: str = memolith.ok("chat", *args, stdin="\n".join(lines)).out
@@ -35,12 +35,12 @@ def said(memolith: Any) -> Callable[..., str]:
     return say
 
 
-def logged(memolith: Any) -> list[tuple[str, str]]:
+def get_logged_messages(memolith: Any) -> list[tuple[str, str]]:
     lines = map(json.loads, memolith.ok("export").out.splitlines()[1:])
     return [(one["role"], one["content"]) for one in lines if "role" in one]
 
 
-def test_without_a_model_it_says_how_to_name_one(
+def test_chat_without_a_model_explains_how_to_configure_one(
     memolith: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("MEMOLITH_CHAT__PROVIDER", "none")
@@ -49,9 +49,7 @@ def test_without_a_model_it_says_how_to_name_one(
     assert "MEMOLITH_CHAT__PROVIDER=ollama" in answer.err
 
 
-def test_what_fails_leaves_the_users_words_and_says_so_in_a_line(
-    memolith: Any, model: Model
-) -> None:
+def test_failed_reply_is_reported_and_keeps_the_users_message(memolith: Any, model: Model) -> None:
     model.answers = {
         "Please refuse": error_answer(400),
         "Please break": truncated_answer(BROKEN),
@@ -66,46 +64,48 @@ def test_what_fails_leaves_the_users_words_and_says_so_in_a_line(
         "memolith: the service truncated the reply; it is stored, but not learned from",
         "memolith: the reply is empty",
     ]
-    broken, cut = (text for role, text in logged(memolith) if role == "assistant")
+    broken, cut = (text for role, text in get_logged_messages(memolith) if role == "assistant")
     assert broken
     assert BROKEN.startswith(broken)
     assert cut == "This is cut"
-    assert [text for role, text in logged(memolith) if role == "user"] == list(model.answers)
+    assert [text for role, text in get_logged_messages(memolith) if role == "user"] == list(
+        model.answers
+    )
 
 
-def test_words_that_had_no_answer_go_with_the_next_ones(
-    said: Callable[..., str], memolith: Any, model: Model
+def test_unanswered_message_is_sent_with_the_next_one(
+    chat: Callable[..., str], memolith: Any, model: Model
 ) -> None:
     model.answers = {"Please refuse": error_answer(400)}
     assert memolith("chat", stdin="Please refuse").code == 13
-    said("And now?")
+    chat("And now?")
     assert model.told == [("user", "Please refuse\n\nAnd now?")]
 
 
-def test_what_was_learned_is_shown_and_used(said: Callable[..., str], model: Model) -> None:
+def test_learned_facts_are_shown_and_used(chat: Callable[..., str], model: Model) -> None:
     facts = ("--profile", "facts")
-    said("I live in Oslo", args=facts)
-    shown = said("Where do I live?", "/memories", "/context", args=(*facts, "--session", "new"))
+    chat("I live in Oslo", args=facts)
+    shown = chat("Where do I live?", "/memories", "/context", args=(*facts, "--session", "new"))
     assert f"used   identity   {FACT}" in shown
-    assert FACT in shown.split("used", 1)[1].split(FACT, 1)[1]  # in /context again
+    assert FACT in shown.split("used", 1)[1].split(FACT, 1)[1]  # again, in the output of /context
     assert FACT in model.asked[-1].system
 
 
-def test_the_memory_leaves_out_what_the_model_is_told_anyway(
-    said: Callable[..., str], model: Model
+def test_recalled_context_omits_messages_of_the_current_conversation(
+    chat: Callable[..., str], model: Model
 ) -> None:
-    said("The kayak is red", "Which colour has the kayak?")
+    chat("The kayak is red", "Which colour has the kayak?")
     assert "kayak" not in model.asked[-1].system
     assert ("user", "The kayak is red") in model.told
-    said("Which colour has the kayak?", args=("--session", "another"))
+    chat("Which colour has the kayak?", args=("--session", "another"))
     assert "The kayak is red" in model.asked[-1].system
 
 
-def test_what_the_window_has_no_room_for_is_left_out_the_oldest_first(
-    said: Callable[..., str], model: Model, monkeypatch: pytest.MonkeyPatch
+def test_oldest_messages_are_dropped_when_the_window_is_full(
+    chat: Callable[..., str], model: Model, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("MEMOLITH_CHAT__CONTEXT_WINDOW", "1000")
-    said(*(f"Line {number} {'and more ' * 20}" for number in range(12)))
+    chat(*(f"Line {number} {'and more ' * 20}" for number in range(12)))
     kept = [content.split()[1] for role, content in model.told if role == "user"]
     assert kept == [str(number) for number in range(12)][-len(kept) :]
     assert 1 < len(kept) < 12
@@ -113,7 +113,7 @@ def test_what_the_window_has_no_room_for_is_left_out_the_oldest_first(
     assert model.asked[-1].max_tokens == 250
 
 
-def test_secrets_leave_the_machine_neither_way(
+def test_secrets_are_redacted_in_requests_and_stored_replies(
     memolith: Any, model: Model, server: ModelServer
 ) -> None:
     key = "sk-" + "a1B2c3D4" * 5
@@ -121,17 +121,15 @@ def test_secrets_leave_the_machine_neither_way(
     answer = memolith.ok("chat", stdin=f"My key is {key}\nAnd?")
     assert "1 secret redacted" in answer.err
     assert not any(key in str(one.body) for one in server.requests)
-    assert ("assistant", "So it is [REDACTED]") in logged(memolith)
+    assert ("assistant", "So it is [REDACTED]") in get_logged_messages(memolith)
 
 
-def test_control_characters_are_shown_and_not_obeyed(
-    said: Callable[..., str], model: Model
-) -> None:
+def test_control_characters_in_replies_are_escaped(chat: Callable[..., str], model: Model) -> None:
     model.answers = {"Please": "red \x1b[31m and\x07 back\r\nand on"}
-    assert said("Please") == "red \\x1b[31m and\\x07 back\nand on\n"
+    assert chat("Please") == "red \\x1b[31m and\\x07 back\nand on\n"
 
 
-def test_programs_get_a_line_for_each_answer(memolith: Any, model: Model) -> None:
+def test_json_option_prints_one_object_per_answer(memolith: Any, model: Model) -> None:
     model.answers = {"Please refuse": error_answer(400)}
     lines = "I live in Oslo\n/context\nPlease refuse\n/memories"
     answer = memolith("chat", "--profile", "facts", "--json", stdin=lines)
@@ -145,11 +143,9 @@ def test_programs_get_a_line_for_each_answer(memolith: Any, model: Model) -> Non
     assert answer.code == 13
 
 
-def test_without_learning_all_is_logged_and_nothing_learned(
-    memolith: Any, server: ModelServer
-) -> None:
+def test_no_learn_option_logs_messages_without_learning(memolith: Any, server: ModelServer) -> None:
     memolith.ok("chat", "--no-learn", "--profile", "facts", stdin="I live in Oslo")
-    assert logged(memolith) == [
+    assert get_logged_messages(memolith) == [
         ("user", "I live in Oslo"),
         ("assistant", "You said I live in Oslo"),
     ]
@@ -157,28 +153,29 @@ def test_without_learning_all_is_logged_and_nothing_learned(
     assert all(one.is_stream for one in server.requests)
 
 
-def test_what_begins_with_a_slash_is_a_command_or_a_message(memolith: Any, model: Model) -> None:
+def test_input_with_a_slash_is_a_command_or_a_message(memolith: Any, model: Model) -> None:
     answer = memolith.ok("chat", stdin="/nonsense\n/help\n\n/etc/hosts is what?\n/quit\nNever said")
     assert "memolith: unknown command /nonsense" in answer.err
     assert answer.err.count("/memories") == 2
     assert model.told == [("user", "/etc/hosts is what?")]
 
 
-def test_an_interrupt_ends_the_reply_and_the_program_where_nobody_types(
-    memolith: Any, model: Model
-) -> None:
-    def interrupting(_asked: ReceivedRequest) -> Answer:
+def test_interrupt_ends_a_chat_without_a_terminal(memolith: Any, model: Model) -> None:
+    def interrupt_process(_asked: ReceivedRequest) -> Answer:
         os.kill(os.getpid(), signal.SIGINT)
         return Answer("never read", delay_s=30)
 
-    model.answers = {"Wait": interrupting}
+    model.answers = {"Wait": interrupt_process}
     answer = memolith("chat", stdin="Hello\nWait\nNever said")
     assert answer.code == 130
     assert "memolith: stopped" in answer.err
-    assert [text for role, text in logged(memolith) if role == "user"] == ["Hello", "Wait"]
+    assert [text for role, text in get_logged_messages(memolith) if role == "user"] == [
+        "Hello",
+        "Wait",
+    ]
 
 
-def test_a_store_that_is_switched_off_keeps_the_conversation_in_mind_only(
+def test_disabled_memory_keeps_the_conversation_only_in_the_process(
     memolith: Any, model: Model, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("MEMOLITH_ENABLED", "false")

@@ -10,7 +10,7 @@ import pytest
 from memolith.config.loading import ALL_SETTINGS
 
 
-def test_every_setting_is_shown_with_where_it_comes_from(
+def test_every_setting_is_shown_with_its_origin(
     memolith: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     Path("memolith.toml").write_text("[memory]\ntoken_budget = 500\n")
@@ -27,19 +27,19 @@ def test_every_setting_is_shown_with_where_it_comes_from(
     }
 
 
-def test_the_table_shows_the_same(memolith: Any) -> None:
+def test_table_shows_settings_and_notes(memolith: Any) -> None:
     out = memolith.ok("config").out
     assert "rag_limit" in out
     assert "companion only" in out
 
 
-def test_secrets_are_hidden(memolith: Any) -> None:
+def test_config_show_hides_secrets(memolith: Any) -> None:
     out = memolith.ok("config", "show", "--store", "postgresql://me:hunter2@host/db").out
     assert "hunter2" not in out
     assert "***@host" in out
 
 
-def test_a_wrong_setting_is_an_error_with_its_line(memolith: Any) -> None:
+def test_unknown_setting_is_reported_with_its_line(memolith: Any) -> None:
     Path("memolith.toml").write_text("[memory]\nrag_limt = 5\n")
     answer = memolith("config", "show")
     assert answer.code == 3
@@ -48,13 +48,13 @@ def test_a_wrong_setting_is_an_error_with_its_line(memolith: Any) -> None:
     )
 
 
-def test_a_configuration_file_can_be_named(memolith: Any) -> None:
+def test_config_option_selects_the_file(memolith: Any) -> None:
     Path("other.toml").write_text("[memory]\nrag_limit = 7\n")
     rows = {row["name"]: row["value"] for row in memolith.json("--config", "other.toml", "config")}
     assert rows["rag_limit"] == 7
 
 
-def test_the_numbers_of_a_profile_of_ones_own_are_shown(memolith: Any, tmp_path: Path) -> None:
+def test_config_show_lists_settings_of_custom_profiles(memolith: Any, tmp_path: Path) -> None:
     (tmp_path / "memolith.toml").write_text(
         '[memory.profiles.notes]\nbase = "companion"\nmerge_threshold = 0.9\n'
     )

@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 
 NOTHING = "Nothing is due.\n"
-SAID = tuple(f"The kiln number {number} stands in Hall {number}." for number in range(12))
+SENTENCES = tuple(f"The kiln number {number} stands in Hall {number}." for number in range(12))
 
 
 @pytest.fixture
 def tiers(memolith: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
-    """The program with profile `tiers`, small cascades, and no model."""
+    """The program with profile `tiers`, low cascade thresholds and no model."""
     for name, value in {
         "PROFILE": "tiers",
         "TIERS__SHORT_TERM_THRESHOLD": "4",
@@ -29,13 +29,13 @@ def learn(memolith: Any, *said: str, owner: str = "tester") -> None:
         memolith.ok("learn", each, "--owner", owner)
 
 
-def test_it_says_what_it_makes_and_how(tiers: Any) -> None:
+def test_consolidate_reports_its_output_and_method(tiers: Any) -> None:
     assert tiers.ok("consolidate").out == NOTHING
-    learn(tiers, *SAID[:4])
-    told = tiers.ok("consolidate").out
-    assert told.startswith("summary ")
-    assert told.endswith(": 2 sources, extractive\n")
-    learn(tiers, *SAID[4:6])
+    learn(tiers, *SENTENCES[:4])
+    output = tiers.ok("consolidate").out
+    assert output.startswith("summary ")
+    assert output.endswith(": 2 sources, extractive\n")
+    learn(tiers, *SENTENCES[4:6])
     (summary, base) = tiers.json("consolidate")
     assert (summary["output"], summary["sources"], summary["by_model"]) == ("summary", 2, False)
     assert (base["output"], base["id"], base["sources"]) == ("base memory", "1", 1)
@@ -43,33 +43,33 @@ def test_it_says_what_it_makes_and_how(tiers: Any) -> None:
     assert tiers.json("consolidate") == []
 
 
-def test_all_owners_are_meant_where_that_is_said(tiers: Any) -> None:
+def test_all_option_consolidates_every_owner(tiers: Any) -> None:
     for owner in ("ann", "bob"):
-        learn(tiers, *SAID[:4], owner=owner)
+        learn(tiers, *SENTENCES[:4], owner=owner)
     assert tiers.ok("consolidate").out == NOTHING
     assert len(tiers.json("consolidate", "--all")) == 2
 
 
-def test_a_summary_is_taken_back_and_restored(tiers: Any) -> None:
-    learn(tiers, *SAID[:4])
+def test_summary_can_be_undone_and_restored(tiers: Any) -> None:
+    learn(tiers, *SENTENCES[:4])
     (made,) = tiers.json("consolidate")
-    told = tiers.ok("consolidate", "--undo", made["id"]).out
-    assert told == f"Undone: {made['id']}; `memolith restore` reactivates it\n"
+    output = tiers.ok("consolidate", "--undo", made["id"]).out
+    assert output == f"Undone: {made['id']}; `memolith restore` reactivates it\n"
     assert tiers.ok("consolidate").out == NOTHING
     assert tiers("consolidate", "--undo", made["id"]).code != 0
     assert tiers.json("restore", made["id"])["state"] == "active"
     assert tiers.json("consolidate", "--undo", made["id"])["state"] == "superseded"
 
 
-def test_the_base_memory_is_taken_back_by_a_version(tiers: Any) -> None:
+def test_undo_reverts_the_base_memory_by_one_version(tiers: Any) -> None:
     refused = tiers("consolidate", "--undo", "base-memory")
     assert refused.code == 2
     assert "no earlier version" in refused.err
-    for said in (SAID[:4], SAID[4:6], SAID[6:8]):
+    for said in (SENTENCES[:4], SENTENCES[4:6], SENTENCES[6:8]):
         learn(tiers, *said)
         tiers.ok("consolidate")
-    told = tiers.ok("consolidate", "--undo", "base-memory").out
-    assert told == "The base memory was rolled back to version 1\n"
+    output = tiers.ok("consolidate", "--undo", "base-memory").out
+    assert output == "The base memory was rolled back to version 1\n"
 
 
 @pytest.mark.parametrize(
@@ -80,7 +80,7 @@ def test_the_base_memory_is_taken_back_by_a_version(tiers: Any) -> None:
         (("--undo", "base-memory", "--all"), "combined with --all"),
     ],
 )
-def test_what_can_not_be_taken_back_is_said(
+def test_impossible_undo_is_rejected_with_the_reason(
     tiers: Any, args: tuple[str, ...], problem: str
 ) -> None:
     refused = tiers("consolidate", *args)

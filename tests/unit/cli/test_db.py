@@ -13,7 +13,7 @@ from memolith.adapters.postgres.schema import SCHEMA
 from memolith.adapters.sqlite.schema import MIGRATIONS
 from support.postgres import dropped, own
 
-pytestmark = pytest.mark.sqlite  # or in a database, as each says
+pytestmark = pytest.mark.sqlite  # or on PostgreSQL, where a test names it
 
 PLACE = own("cli_db")
 
@@ -26,7 +26,7 @@ def url(postgres_url: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     dropped(postgres_url, PLACE)
 
 
-def test_the_status_of_a_file_is_shown_without_making_it(memolith: Any, tmp_path: Any) -> None:
+def test_status_does_not_create_a_missing_file(memolith: Any, tmp_path: Any) -> None:
     assert memolith.json("db", "status", "--store", "memory.db")["schema_found"] == 0
     assert not (tmp_path / "memory.db").exists()
     memolith.ok("remember", "The gate's code is 4711", "--store", "memory.db")
@@ -39,7 +39,7 @@ def test_the_status_of_a_file_is_shown_without_making_it(memolith: Any, tmp_path
     assert found["key_ring"].endswith("memory_encryption.key.ring")
 
 
-def test_a_file_needs_no_upgrade_and_has_no_index(memolith: Any) -> None:
+def test_file_store_needs_no_upgrade_and_supports_no_index(memolith: Any) -> None:
     assert "when it is opened" in memolith.ok("db", "upgrade", "--store", "memory.db").out
     for what in ("index", "distribute"):
         refused = memolith("db", what, "--store", "memory.db")
@@ -48,7 +48,7 @@ def test_a_file_needs_no_upgrade_and_has_no_index(memolith: Any) -> None:
     assert memolith("db", "status", "--drop", "--store", "memory.db").code == 2
 
 
-def test_a_database_is_upgraded_looked_at_and_indexed(memolith: Any, url: str) -> None:
+def test_database_is_upgraded_inspected_and_indexed(memolith: Any, url: str) -> None:
     assert memolith.json("db", "status", "--store", url)["schema_found"] == 0
     made = memolith.ok("db", "upgrade", "--store", url)
     assert f"Created a store with schema {SCHEMA}" in made.out
@@ -78,7 +78,7 @@ def test_a_database_is_upgraded_looked_at_and_indexed(memolith: Any, url: str) -
     assert memolith.json("db", "index", "--drop", "--store", url) == {"dropped": False}
 
 
-def test_the_keys_of_a_database_are_backed_up_brought_back_and_changed(
+def test_database_keys_are_rotated_backed_up_and_restored(
     memolith: Any, url: str, tmp_path: Path
 ) -> None:
     memolith.ok("remember", "The gate's code is 4711", "--store", url, "--owner", "alice")
@@ -99,7 +99,7 @@ def test_the_keys_of_a_database_are_backed_up_brought_back_and_changed(
     assert [row["content"] for row in rows] == ["The gate's code is 4711"]
 
 
-def test_a_role_that_sees_all_owners_is_shown(memolith: Any, url: str) -> None:
+def test_status_reports_a_role_that_bypasses_row_level_security(memolith: Any, url: str) -> None:
     memolith.ok("db", "upgrade", "--store", url)
     login = own("memolith_test_unbound")
     with psycopg.connect(url, autocommit=True) as connection:
@@ -111,14 +111,14 @@ def test_a_role_that_sees_all_owners_is_shown(memolith: Any, url: str) -> None:
     assert "bypasses row-level security" in found["row_level_security_problem"]
 
 
-def test_without_citus_distribute_says_so(memolith: Any, url: str) -> None:
+def test_distribute_reports_missing_citus(memolith: Any, url: str) -> None:
     memolith.ok("db", "upgrade", "--store", url)
     refused = memolith("db", "distribute", "--store", url)
     assert refused.code == 3
     assert "does not have Citus" in refused.err
 
 
-def test_no_password_is_shown(memolith: Any, url: str) -> None:
+def test_output_contains_no_database_password(memolith: Any, url: str) -> None:
     for named in ("postgresql://me:hunter2@127.0.0.1:1/db", f"{url}&password=hunter2"):
         for command in (("db", "status"), ("db", "upgrade"), ("stats",), ("reset", "--yes")):
             for form in ((), ("--json",)):

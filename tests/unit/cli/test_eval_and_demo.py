@@ -23,13 +23,13 @@ LINES: list[dict[str, Any]] = [
 ]  # fmt: skip
 
 
-def data(lines: list[dict[str, Any]]) -> str:
+def write_data(lines: list[dict[str, Any]]) -> str:
     Path("data.jsonl").write_text("\n".join(json.dumps(line) for line in lines))
     return "data.jsonl"
 
 
-def test_an_evaluation_has_the_figures_of_all_systems(memolith: Any) -> None:
-    report = memolith.json("eval", "jsonl", data(LINES))
+def test_eval_reports_measures_of_all_systems(memolith: Any) -> None:
+    report = memolith.json("eval", "jsonl", write_data(LINES))
     assert list(report["systems"]) == ["memolith", "cosine", "bm25", "sum", "rrf"]
     for groups in report["systems"].values():
         assert groups["all"]["questions"] == 1
@@ -37,34 +37,34 @@ def test_an_evaluation_has_the_figures_of_all_systems(memolith: Any) -> None:
     assert report["about"]["data"] == "data.jsonl"
 
 
-def test_the_baselines_can_be_left_out(memolith: Any) -> None:
-    report = memolith.json("eval", "jsonl", data(LINES), "--no-baselines")
+def test_no_baselines_option_evaluates_memolith_only(memolith: Any) -> None:
+    report = memolith.json("eval", "jsonl", write_data(LINES), "--no-baselines")
     assert list(report["systems"]) == ["memolith"]
 
 
-def test_the_tables_show_the_same(memolith: Any) -> None:
-    out = memolith.ok("eval", "jsonl", data(LINES), "--sample", "c1").out
+def test_tables_show_the_measures(memolith: Any) -> None:
+    out = memolith.ok("eval", "jsonl", write_data(LINES), "--sample", "c1").out
     for part in ("memolith", "cosine", "R@10", "MRR", "100.0", "1 conversation"):
         assert part in out
 
 
-def test_eval_without_a_file_is_a_usage_error(memolith: Any) -> None:
+def test_eval_without_file_is_a_usage_error(memolith: Any) -> None:
     assert memolith("eval", "locomo").code == 2
 
 
-def test_an_evaluation_leaves_the_users_store_alone(memolith: Any) -> None:
-    memolith.ok("eval", "jsonl", data(LINES), "--no-baselines", "--store", "mine.db")
+def test_eval_does_not_touch_the_users_store(memolith: Any) -> None:
+    memolith.ok("eval", "jsonl", write_data(LINES), "--no-baselines", "--store", "mine.db")
     assert not Path("mine.db").exists()
 
 
-def test_data_without_questions_is_an_error(memolith: Any) -> None:
-    answer = memolith("eval", "jsonl", data(LINES), "--sample", "c2")
+def test_data_without_questions_is_a_usage_error(memolith: Any) -> None:
+    answer = memolith("eval", "jsonl", write_data(LINES), "--sample", "c2")
     assert answer.code == 2
     assert "no question" in answer.err
-    assert memolith("eval", "jsonl", data(LINES), "--samples", "0").code == 2
+    assert memolith("eval", "jsonl", write_data(LINES), "--samples", "0").code == 2
 
 
-def test_the_demo_replays_asks_and_shows_why(memolith: Any) -> None:
+def test_demo_replays_a_conversation_and_explains_the_results(memolith: Any) -> None:
     out = memolith.ok("demo", "--questions", "2").out
     for part in (
         "Replaying a conversation of lena",
@@ -77,7 +77,7 @@ def test_the_demo_replays_asks_and_shows_why(memolith: Any) -> None:
     assert max(len(line) for line in out.splitlines()) <= 100
 
 
-def test_the_demo_answers_in_json_too(memolith: Any) -> None:
+def test_demo_prints_json_on_request(memolith: Any) -> None:
     answer = memolith.json("demo", "--questions", "3")
     assert len(answer["questions"]) == 3
     for asked in answer["questions"]:
@@ -85,17 +85,17 @@ def test_the_demo_answers_in_json_too(memolith: Any) -> None:
         assert asked["prompt"].startswith("<memory>")
 
 
-def test_the_demo_leaves_the_users_store_alone(memolith: Any) -> None:
+def test_demo_does_not_touch_the_users_store(memolith: Any) -> None:
     memolith.ok("demo", "--questions", "0")
     assert memolith.json("stats")["messages"] == 0
 
 
-def test_the_demo_can_stay_in_a_store_that_is_named(memolith: Any) -> None:
+def test_demo_writes_to_a_named_store(memolith: Any) -> None:
     memolith.ok("demo", "--questions", "0", "--store", "demo.db")
     assert memolith.json("stats", "--store", "demo.db", "--owner", "lena")["messages"] == 88
 
 
-def test_every_profile_shows_what_it_makes_of_the_same(memolith: Any) -> None:
+def test_demo_compares_all_profiles_on_one_conversation(memolith: Any) -> None:
     sides = memolith.json("demo", "--profiles")
     assert [side["profile"] for side in sides] == [
         "standard",
@@ -111,7 +111,7 @@ def test_every_profile_shows_what_it_makes_of_the_same(memolith: Any) -> None:
     assert "Comparison" in memolith.ok("demo", "--profiles").out
 
 
-def test_with_a_model_facts_are_learned_over_the_real_client(memolith: Any) -> None:
+def test_demo_with_model_learns_facts_through_the_real_client(memolith: Any) -> None:
     out = memolith.ok("demo", "--model", "--questions", "1").out
     for part in (
         "identity    Lena lives in Leipzig, in Südvorstadt.",
@@ -125,7 +125,7 @@ def test_with_a_model_facts_are_learned_over_the_real_client(memolith: Any) -> N
     assert max(len(line) for line in out.splitlines()) <= 100
 
 
-def test_without_the_client_it_says_what_to_install(
+def test_missing_openai_client_error_names_the_extra(
     memolith: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "openai", None)
@@ -135,7 +135,7 @@ def test_without_the_client_it_says_what_to_install(
     assert memolith("demo", "--model", "--profiles").code == 2
 
 
-def test_the_facts_of_the_demo_stand_on_messages_there_are() -> None:
+def test_demo_facts_refer_to_existing_messages() -> None:
     known = load_facts()
     ids = {message.id for each in load_conversation().sessions for message in each.messages}
     contents = [fact.content for fact in known.facts]

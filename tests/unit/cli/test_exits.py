@@ -1,4 +1,4 @@
-"""Every error has an exit code."""
+"""Every error class has an exit code."""
 
 from collections.abc import Iterator
 
@@ -8,15 +8,15 @@ from memolith import error_codes, errors
 from memolith.cli.main import run_to_exit_code
 
 
-def all_errors(kind: type[errors.MemolithError] = errors.MemolithError) -> Iterator[type]:
+def iterate_errors(kind: type[errors.MemolithError] = errors.MemolithError) -> Iterator[type]:
     yield kind
     for below in kind.__subclasses__():
-        yield from all_errors(below)
+        yield from iterate_errors(below)
 
 
-def test_every_error_of_ours_has_a_code_and_no_two_the_same() -> None:
+def test_every_error_class_has_a_unique_exit_code() -> None:
     assert set(error_codes.EXIT_CODES) == {
-        kind for kind in all_errors() if kind.__module__ == errors.__name__
+        kind for kind in iterate_errors() if kind.__module__ == errors.__name__
     }
     assert len(set(error_codes.EXIT_CODES.values())) == len(error_codes.EXIT_CODES)
     others = {
@@ -29,7 +29,7 @@ def test_every_error_of_ours_has_a_code_and_no_two_the_same() -> None:
     assert others.isdisjoint(error_codes.EXIT_CODES.values())
 
 
-def test_an_error_below_ours_has_the_code_of_the_nearest_above() -> None:
+def test_subclass_has_the_exit_code_of_its_nearest_base() -> None:
     class Timeout(errors.ServiceFailed):
         pass
 
@@ -39,7 +39,7 @@ def test_an_error_below_ours_has_the_code_of_the_nearest_above() -> None:
     )
 
 
-def raising(error: BaseException) -> object:
+def make_failing(error: BaseException) -> object:
     def run() -> object:
         raise error
 
@@ -47,7 +47,7 @@ def raising(error: BaseException) -> object:
 
 
 @pytest.mark.parametrize(
-    ("error", "code", "said"),
+    ("error", "code", "message"),
     [
         (errors.NotFound("memory", "x"), 4, "memolith: no memory 'x'\n"),
         (errors.InvalidInput("key", "bad \x1b[2J"), 2, "memolith: key: bad \\x1b[2J\n"),
@@ -57,20 +57,20 @@ def raising(error: BaseException) -> object:
         (ZeroDivisionError("my secret diary"), 1, "unexpected error: ZeroDivisionError"),
     ],
 )
-def test_an_error_becomes_one_sentence_and_its_code(
-    error: BaseException, code: int, said: str, capsys: pytest.CaptureFixture[str]
+def test_error_is_reported_in_one_line_with_its_exit_code(
+    error: BaseException, code: int, message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert run_to_exit_code(raising(error)) == code  # type: ignore[arg-type]
+    assert run_to_exit_code(make_failing(error)) == code  # type: ignore[arg-type]
     out, err = capsys.readouterr()
     assert out == ""
-    assert said in err
+    assert message in err
     assert "secret" not in err
     assert err.count("\n") == 1
 
 
-def test_an_unforeseen_error_is_shown_in_full_where_that_is_asked_for(
+def test_debug_setting_raises_unexpected_errors(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("MEMOLITH_DEBUG", "1")
     with pytest.raises(ZeroDivisionError, match="details"):
-        run_to_exit_code(raising(ZeroDivisionError("details")))  # type: ignore[arg-type]
+        run_to_exit_code(make_failing(ZeroDivisionError("details")))  # type: ignore[arg-type]

@@ -1,4 +1,4 @@
-"""`--owner` keeps apart: what another owner's names give is what nobody's names give."""
+"""`--owner` isolates: another owner's names give the same results as unknown names."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 @dataclass(frozen=True, slots=True)
 class Stores:
-    """Two stores with the same in them, but that Alice is only in the first."""
+    """Two stores with the same content, except that only the first contains Alice's."""
 
     folder: Path
     alice: Things
@@ -33,7 +33,7 @@ class Stores:
 
 @pytest.fixture(scope="module")
 def clock() -> SettableClock:
-    """Goes on from test to test, as the stores do."""
+    """Shared by the tests of the module, as the stores are."""
     return SettableClock(datetime(2026, 3, 1, 12, tzinfo=UTC))
 
 
@@ -41,10 +41,10 @@ def clock() -> SettableClock:
 def stores(
     tmp_path_factory: pytest.TempPathFactory, clock: SettableClock, database: str
 ) -> Iterator[Stores]:
-    assert database  # they are made anew in each
+    assert database  # the stores are created once per database
     folder = tmp_path_factory.mktemp("stores")
 
-    def opened(store: str | Path) -> Memolith:
+    def open_store(store: str | Path) -> Memolith:
         return Memolith.open(
             store,
             embedder=HashingEmbedder(),
@@ -55,9 +55,9 @@ def stores(
     with pytest.MonkeyPatch.context() as patch:
         for variable in HOMES:
             patch.setenv(variable, str(folder / "home"))
-        with opened(":memory:") as model:
+        with open_store(":memory:") as model:
             own = furnish(model.owner("bob"), OWN_WORD)
-        with opened(folder / "with.db") as first, opened(folder / "without.db") as second:
+        with open_store(folder / "with.db") as first, open_store(folder / "without.db") as second:
             alice = furnish(first.owner("alice"), WORD)
             for store in (first, second):
                 store.import_(own.records, owner="bob")
@@ -65,8 +65,10 @@ def stores(
 
 
 @pytest.fixture
-def asked(memolith: Any, stores: Stores, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]:
-    """Calls the program as Bob, on one of the stores."""
+def run_as_bob(
+    memolith: Any, stores: Stores, monkeypatch: pytest.MonkeyPatch
+) -> Callable[..., Any]:
+    """Return a function that runs the program as Bob on one of the stores."""
     for variable in HOMES:
         monkeypatch.setenv(variable, str(stores.folder / "home"))
     monkeypatch.chdir(stores.folder)
@@ -76,20 +78,24 @@ def asked(memolith: Any, stores: Stores, monkeypatch: pytest.MonkeyPatch) -> Cal
         made: dict[str, str] = {}
         known = repr((stores.alice, stores.own))
 
-        def by_number(found: re.Match[str]) -> str:
+        def replace_with_number(found: re.Match[str]) -> str:
             return found[0] if found[0] in known else made.setdefault(found[0], f"<{len(made)}>")
 
-        return answer.code, UUID.sub(by_number, answer.out), UUID.sub(by_number, answer.err)
+        return (
+            answer.code,
+            UUID.sub(replace_with_number, answer.out),
+            UUID.sub(replace_with_number, answer.err),
+        )
 
     return ask
 
 
-def ids(things: Things) -> tuple[str, ...]:
+def get_ids(things: Things) -> tuple[str, ...]:
     return (*things.memories[:5], *things.messages[:2], "%", "' OR 1=1 --")
 
 
-def calls(own: Things, other: Things) -> dict[str, list[tuple[str, ...]]]:
-    """Return for each command calls as Bob that name what Alice has."""
+def build_calls(own: Things, other: Things) -> dict[str, list[tuple[str, ...]]]:
+    """Return, for each command, calls as Bob that use Alice's names and ids."""
     key, tag, session = other.keys[0], other.tags[0], other.sessions[0]
     mine, words = own.memories[2], other.texts[0]
     return {
@@ -98,14 +104,17 @@ def calls(own: Things, other: Things) -> dict[str, list[tuple[str, ...]]]:
         "context": [(words,), ("x", "--session", session), ("x", "--tag", "%")],
         "learn": [(other.texts[2], "--session", session)],
         "list": [(), ("--state", "all"), ("--kind", "%")],
-        "show": [(id_,) for id_ in ids(other)],
-        "update": [(id_, "Something else") for id_ in ids(other)] + [(mine, "--key", key)],
-        "forget": [(id_,) for id_ in ids(other)] + [("--key", key), ("--key", "%")],
-        "purge": [(id_, "--yes") for id_ in ids(other)] + [("--key", key, "--yes")],
-        "restore": [(id_,) for id_ in ids(other)],
-        "review": [(), ("--json",), *((id_, "--approve") for id_ in ids(other))],
-        "supersede": [*((id_, mine) for id_ in ids(other)), *((mine, id_) for id_ in ids(other))],
-        "history": [*((id_,) for id_ in ids(other)), ("--key", key), ("--key", "%")],
+        "show": [(id_,) for id_ in get_ids(other)],
+        "update": [(id_, "Something else") for id_ in get_ids(other)] + [(mine, "--key", key)],
+        "forget": [(id_,) for id_ in get_ids(other)] + [("--key", key), ("--key", "%")],
+        "purge": [(id_, "--yes") for id_ in get_ids(other)] + [("--key", key, "--yes")],
+        "restore": [(id_,) for id_ in get_ids(other)],
+        "review": [(), ("--json",), *((id_, "--approve") for id_ in get_ids(other))],
+        "supersede": [
+            *((id_, mine) for id_ in get_ids(other)),
+            *((mine, id_) for id_ in get_ids(other)),
+        ],
+        "history": [*((id_,) for id_ in get_ids(other)), ("--key", key), ("--key", "%")],
         "stats": [(), ("--json",)],
         "audit": [("--json",), ("--examples", "50")],
         "import": [("jsonl", "lines.jsonl")],
@@ -114,7 +123,7 @@ def calls(own: Things, other: Things) -> dict[str, list[tuple[str, ...]]]:
             ("text.md", "--session", session, "--source", tag, "--tag", tag),
             ("text.md", "--kind", key),
         ],
-        "consolidate": [(), *(("--undo", id_) for id_ in ids(other))],
+        "consolidate": [(), *(("--undo", id_) for id_ in get_ids(other))],
         "profile": [("show",), ("switch", "facts", "--dry-run"), ("switch", key)],
         "decay": [("--json",)],
         "cleanup": [("--below", "0.9", "--dry-run")],
@@ -123,37 +132,37 @@ def calls(own: Things, other: Things) -> dict[str, list[tuple[str, ...]]]:
     }
 
 
-WHOLE = {
-    "demo": "has a store of its own",
+OPERATOR_COMMANDS = {
+    "demo": "uses its own store",
     "backup": "copies the whole store",
     "restore-backup": "replaces the whole store",
-    "erase": "asked of the owner it names, by who runs the store",
-    "key": "is about the keys of the whole store, or an owner's, by who runs it",
+    "erase": "erases the owner it names, at the operator's request",
+    "key": "manages the keys of the whole store or of an owner, for the operator",
     "migrate": "moves the whole store",
-    "db": "looks after the whole database",
-    "reembed": "makes the vectors of the whole store anew",
+    "db": "administers the whole database",
+    "reembed": "rebuilds the vectors of the whole store",
     "reset": "deletes the whole store",
-    "verify": "looks at the whole store, and shows no content",
-    "eval": "has a store of its own",
-    "worker": "does what is due for all",
-    "serve": "serves all who show a key",
+    "verify": "checks the whole store and shows no content",
+    "eval": "uses its own store",
+    "worker": "runs the due jobs of all owners",
+    "serve": "serves every client with an API key",
     "mcp": "serves one owner; tests/integration/mcp tries all its tools as another",
-    "api-key": "makes keys for all",
+    "api-key": "creates API keys for all owners",
     "config": "reads no store",
-    "chat": "works by the doors alone; tests/integration/test_chat_command.py has it",
+    "chat": "uses the public API only; tested by tests/integration/test_chat_command.py",
 }
-"""The commands that are for who runs the store, and why."""
+"""Operator commands that this test leaves out, each with the reason."""
 
 
-def test_every_command_is_tried_or_is_for_who_runs_the_store(stores: Stores) -> None:
-    tried = set(calls(stores.own, stores.alice))
-    assert tried | set(WHOLE) == set(COMMANDS)
-    assert not tried & set(WHOLE)
+def test_every_command_is_tested_or_listed_as_operator_command(stores: Stores) -> None:
+    tried = set(build_calls(stores.own, stores.alice))
+    assert tried | set(OPERATOR_COMMANDS) == set(COMMANDS)
+    assert not tried & set(OPERATOR_COMMANDS)
 
 
-@pytest.mark.parametrize("command", sorted(set(COMMANDS) - set(WHOLE)))
-def test_another_owners_names_are_as_if_nobody_had_them(
-    asked: Callable[..., Any], stores: Stores, clock: SettableClock, command: str
+@pytest.mark.parametrize("command", sorted(set(COMMANDS) - set(OPERATOR_COMMANDS)))
+def test_another_owners_names_behave_like_unknown_names(
+    run_as_bob: Callable[..., Any], stores: Stores, clock: SettableClock, command: str
 ) -> None:
     (stores.folder / "text.md").write_text(f"{stores.alice.texts[0]}\n\nSomething else.")
     lines = stores.folder / "lines.jsonl"
@@ -163,13 +172,13 @@ def test_another_owners_names_are_as_if_nobody_had_them(
         "id": stores.alice.external_ids[0],
     }
     lines.write_text(json.dumps(said))
-    before = asked("with.db", "export", owner="alice")[1].split("\n", 1)[1]
+    before = run_as_bob("with.db", "export", owner="alice")[1].split("\n", 1)[1]
     assert "Keeps the " + WORD in before
-    for args in calls(stores.own, stores.alice)[command]:
-        clock.advance(timedelta(seconds=1))  # ids of one instant, made by two calls, have no order
-        here = asked("with.db", command, *args)
-        there = asked("without.db", command, *args)
-        if command == "export":  # its first line says when
+    for args in build_calls(stores.own, stores.alice)[command]:
+        clock.advance(timedelta(seconds=1))  # ids that two calls make at one instant are unordered
+        here = run_as_bob("with.db", command, *args)
+        there = run_as_bob("without.db", command, *args)
+        if command == "export":  # its first line holds the time
             here, there = ((code, out.split("\n", 1)[1], err) for code, out, err in (here, there))
         assert here == there, args
-    assert asked("with.db", "export", owner="alice")[1].split("\n", 1)[1] == before
+    assert run_as_bob("with.db", "export", owner="alice")[1].split("\n", 1)[1] == before

@@ -11,18 +11,18 @@ import pytest
 
 @pytest.fixture
 def key(tmp_path: Path, memolith: Any) -> Path:
-    """An encrypted store with one memory; its key."""
+    """The key file of an encrypted store with one memory."""
     memolith.ok("remember", "The gate's code is 4711", "--store", "memory.db", "--owner", "alice")
     (found,) = (tmp_path / "home").rglob("memory_encryption.key")
     return found
 
 
-def recalled(memolith: Any, owner: str = "alice") -> list[str]:
+def list_contents(memolith: Any, owner: str = "alice") -> list[str]:
     rows = memolith.json("list", "--store", "memory.db", "--owner", owner)["memories"]
     return [row["content"] for row in rows]
 
 
-def test_the_first_store_says_once_where_the_keys_are(memolith: Any, tmp_path: Path) -> None:
+def test_location_of_keys_is_reported_once(memolith: Any, tmp_path: Path) -> None:
     first = memolith.ok("remember", "one", "--store", "memory.db")
     assert "back them up" in first.err
     assert str(tmp_path / "home") in first.err
@@ -31,11 +31,11 @@ def test_the_first_store_says_once_where_the_keys_are(memolith: Any, tmp_path: P
 
 @pytest.mark.sqlite
 @pytest.mark.usefixtures("key")
-def test_what_is_remembered_does_not_stand_in_the_file(tmp_path: Path) -> None:
+def test_store_file_contains_no_plaintext(tmp_path: Path) -> None:
     assert b"4711" not in (tmp_path / "memory.db").read_bytes()
 
 
-def test_keys_are_backed_up_and_brought_back(memolith: Any, key: Path, tmp_path: Path) -> None:
+def test_lost_keys_are_restored_from_a_backup(memolith: Any, key: Path, tmp_path: Path) -> None:
     memolith.ok("key", "backup", "keys.json")
     assert stat.S_IMODE((tmp_path / "keys.json").stat().st_mode) == 0o600
     for path in (key, key.with_name(f"{key.name}.ring")):
@@ -44,10 +44,10 @@ def test_keys_are_backed_up_and_brought_back(memolith: Any, key: Path, tmp_path:
     assert lost.code == 9
     assert "memolith key restore" in lost.err
     memolith.ok("key", "restore", "keys.json")
-    assert recalled(memolith) == ["The gate's code is 4711"]
+    assert list_contents(memolith) == ["The gate's code is 4711"]
 
 
-def test_a_backup_can_be_protected_by_a_passphrase(
+def test_key_backup_can_be_protected_by_a_passphrase(
     memolith: Any, key: Path, tmp_path: Path
 ) -> None:
     memolith.ok("key", "backup", "keys.json", "--passphrase", stdin="sesame\nsesame\n")
@@ -56,10 +56,10 @@ def test_a_backup_can_be_protected_by_a_passphrase(
     key.with_name(f"{key.name}.ring").unlink()
     assert memolith("key", "restore", "keys.json", stdin="poppy\n").code == 9
     memolith.ok("key", "restore", "keys.json", stdin="sesame\n")
-    assert recalled(memolith) == ["The gate's code is 4711"]
+    assert list_contents(memolith) == ["The gate's code is 4711"]
 
 
-def test_keys_that_are_there_are_not_written_over(memolith: Any, key: Path) -> None:
+def test_existing_keys_and_backups_are_not_overwritten(memolith: Any, key: Path) -> None:
     before = key.read_bytes()
     memolith.ok("key", "backup", "keys.json")
     assert memolith("key", "backup", "keys.json").code == 6
@@ -67,18 +67,18 @@ def test_keys_that_are_there_are_not_written_over(memolith: Any, key: Path) -> N
     assert key.read_bytes() == before
 
 
-def test_master_and_owner_keys_are_changed(memolith: Any, key: Path) -> None:
+def test_rotate_replaces_master_and_owner_keys(memolith: Any, key: Path) -> None:
     before = key.read_bytes()
     said = memolith.ok("key", "rotate").out
     assert key.read_bytes() != before
     assert key.read_text().strip() not in said
     answer = memolith.json("key", "rotate", "--store", "memory.db", "--owner", "alice")
     assert answer == {"owner_id": "alice", "version": 2}
-    assert recalled(memolith) == ["The gate's code is 4711"]
+    assert list_contents(memolith) == ["The gate's code is 4711"]
     assert memolith("key", "rotate", "--store", "memory.db", "--owner", "nobody").code == 4
 
 
-def test_a_key_of_the_environment_is_changed_for_another(
+def test_rotate_replaces_a_master_key_from_the_environment(
     memolith: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("MEMOLITH_KEY", "aa" * 32)
@@ -89,14 +89,14 @@ def test_a_key_of_the_environment_is_changed_for_another(
     memolith.ok("key", "rotate")
     assert memolith("list", "--store", "memory.db", "--owner", "alice").code == 9
     monkeypatch.setenv("MEMOLITH_KEY", "bb" * 32)
-    assert recalled(memolith) == ["The gate's code is 4711"]
+    assert list_contents(memolith) == ["The gate's code is 4711"]
     monkeypatch.setenv("MEMOLITH_KEY", "hunter2")
     refused = memolith("list", "--store", "memory.db", "--owner", "alice")
     assert refused.code == 3
     assert "hunter2" not in refused.err
 
 
-def test_backup_and_restore_need_a_file(memolith: Any) -> None:
+def test_key_backup_and_restore_need_a_file(memolith: Any) -> None:
     assert memolith("key", "backup").code == 2
     assert memolith("key", "restore").code == 2
     assert memolith("key", "rotate", "file").code == 2
@@ -123,13 +123,13 @@ def test_reset_deletes_the_store_and_its_keys_and_nothing_else(
     memolith.ok("remember", "started afresh", "--store", "memory.db")
 
 
-def test_reset_leaves_alone_what_is_no_store(memolith: Any, tmp_path: Path) -> None:
+def test_reset_does_not_delete_other_files(memolith: Any, tmp_path: Path) -> None:
     (tmp_path / "letters.db").write_bytes(b"Dear Anna, " * 1_000)
     assert memolith("reset", "--store", "letters.db", "--yes").code == 11
     assert (tmp_path / "letters.db").exists()
     assert memolith("reset", "--store", ":memory:", "--yes").code == 3
 
 
-def test_a_demo_makes_no_keys(memolith: Any, tmp_path: Path) -> None:
+def test_demo_creates_no_keys(memolith: Any, tmp_path: Path) -> None:
     memolith.ok("demo", "--questions", "1")
     assert not list(tmp_path.rglob("*.ring"))

@@ -26,14 +26,14 @@ def get_command(name: str) -> click.Command:
     return command
 
 
-def test_help_lists_every_command_with_what_it_does(memolith: Any) -> None:
+def test_help_lists_every_command_with_its_description(memolith: Any) -> None:
     out = memolith.ok("--help").out
     for name, entry in COMMANDS.items():
         assert f"  {name} " in out
         assert entry.help in out
 
 
-def test_python_runs_it_as_a_module() -> None:
+def test_package_runs_as_a_python_module() -> None:
     module = [sys.executable, "-m", "memolith"]
     done = subprocess.run([*module, "--version"], capture_output=True, text=True, check=True)
     assert done.stdout == f"memolith {version('memolith')}\n"
@@ -41,7 +41,7 @@ def test_python_runs_it_as_a_module() -> None:
     assert (refused.returncode, refused.stderr[:6]) == (2, "Usage:")
 
 
-def test_help_needs_nothing_heavy() -> None:
+def test_help_imports_no_heavy_package() -> None:
     program = (
         "import sys\n"
         "from memolith.cli.main import main\n"
@@ -56,9 +56,7 @@ def test_help_needs_nothing_heavy() -> None:
 
 
 @check_each("name", COMMANDS)
-def test_every_command_has_help_with_an_example_and_the_common_options(
-    memolith: Any, name: str
-) -> None:
+def test_every_command_help_has_an_example_and_the_common_options(memolith: Any, name: str) -> None:
     out = memolith.ok(name, "--help").out
     assert f"\n    memolith {name}" in out
     for option in ("--store, --db", "--owner", "--profile", "--config", "--json"):
@@ -66,14 +64,14 @@ def test_every_command_has_help_with_an_example_and_the_common_options(
 
 
 @check_each("name", COMMANDS)
-def test_the_line_in_the_table_and_the_commands_own_help_agree(name: str) -> None:
+def test_command_table_agrees_with_the_commands(name: str) -> None:
     assert get_command(name).name == name
     assert COMMANDS[name].help[0].isupper()
     assert COMMANDS[name].help.endswith(".")
 
 
 @check_each("name", COMMANDS)
-def test_every_example_is_a_call_that_the_program_understands(name: str) -> None:
+def test_every_example_in_the_help_parses(name: str) -> None:
     import shlex
 
     command = get_command(name)
@@ -85,30 +83,30 @@ def test_every_example_is_a_call_that_the_program_understands(name: str) -> None
         command.make_context(name, args)
 
 
-def test_the_version_is_that_of_the_package(memolith: Any) -> None:
+def test_version_option_prints_the_package_version(memolith: Any) -> None:
     assert memolith.ok("--version").out == f"memolith {version('memolith')}\n"
 
 
-def test_a_wrong_name_is_told_the_nearest(memolith: Any) -> None:
+def test_misspelt_command_suggests_the_nearest(memolith: Any) -> None:
     answer = memolith("recal", "x")
     assert answer.code == 2
     assert "Did you mean recall?" in answer.err
 
 
-def test_a_name_unlike_any_is_an_error(memolith: Any) -> None:
+def test_unknown_command_is_a_usage_error(memolith: Any) -> None:
     answer = memolith("\x1b[2J")
     assert answer.code == 2
     assert "No such command" in answer.err
     assert "\x1b" not in answer.err
 
 
-def test_no_command_at_all_shows_the_help(memolith: Any) -> None:
+def test_call_without_command_shows_the_help(memolith: Any) -> None:
     answer = memolith()
     assert answer.code == 2
     assert "Commands:" in answer.out + answer.err
 
 
-def test_common_options_stand_before_or_after_the_name(memolith: Any) -> None:
+def test_common_options_work_before_and_after_the_command(memolith: Any) -> None:
     before = memolith.ok("--json", "--store", "a.db", "config", "show").out
     after = memolith.ok("config", "show", "--json", "--store", "a.db").out
     assert before == after
@@ -116,16 +114,16 @@ def test_common_options_stand_before_or_after_the_name(memolith: Any) -> None:
     assert values["store"] == "a.db"
 
 
-def test_what_stands_after_the_name_wins(memolith: Any) -> None:
+def test_option_after_the_command_overrides_one_before(memolith: Any) -> None:
     rows = memolith.json("--store", "a.db", "config", "show", "--store", "b.db")
     assert {"b.db"} == {row["value"] for row in rows if row["name"] == "store"}
 
 
-def test_a_missing_argument_is_a_usage_error(memolith: Any) -> None:
+def test_missing_argument_is_a_usage_error(memolith: Any) -> None:
     assert memolith("recall").code == 2
 
 
-def test_the_group_is_what_the_entry_point_runs() -> None:
+def test_entry_point_is_a_command_group() -> None:
     assert isinstance(cli, click.Group)
 
 
@@ -144,7 +142,7 @@ def test_the_group_is_what_the_entry_point_runs() -> None:
     ],
     ids=lambda command: command[0],
 )
-def test_what_looks_at_a_store_that_is_not_there_makes_none(
+def test_read_command_does_not_create_a_missing_store(
     memolith: Any, tmp_path: Path, command: tuple[str, ...]
 ) -> None:
     answer = memolith(*command, "--store", "folder/typo.db")
@@ -152,6 +150,6 @@ def test_what_looks_at_a_store_that_is_not_there_makes_none(
     assert not (tmp_path / "folder").exists()
 
 
-def test_what_remembers_makes_a_store(memolith: Any) -> None:
+def test_remember_creates_a_missing_store(memolith: Any) -> None:
     memolith.ok("remember", "The tea is green", "--store", "new.db")
     assert "The tea is green" in memolith.ok("list", "--store", "new.db").out

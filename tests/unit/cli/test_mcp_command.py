@@ -1,4 +1,4 @@
-"""`memolith mcp install`: what clients must be told, and their files with all else kept."""
+"""`memolith mcp install`: configuration for each client, merged into its existing file."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_every_client_is_told_how_to_start_the_server_from_anywhere(
+def test_install_prints_a_start_command_that_works_from_any_folder(
     memolith: Any, project: Path
 ) -> None:
     found = memolith.json("mcp", "install", "--owner", "alice", "--store", "own.db")
@@ -40,7 +40,7 @@ def test_every_client_is_told_how_to_start_the_server_from_anywhere(
     assert not (project / "home").exists()
 
 
-def test_one_client_is_shown_alone_with_its_file(memolith: Any) -> None:
+def test_client_option_prints_only_that_client_and_its_file(memolith: Any) -> None:
     out = memolith.ok("mcp", "install", "--client", "vscode").out
     assert ".vscode/mcp.json" in out
     assert '"servers"' in out
@@ -48,7 +48,7 @@ def test_one_client_is_shown_alone_with_its_file(memolith: Any) -> None:
 
 
 @pytest.mark.parametrize("client", CLIENTS)
-def test_it_is_written_beside_what_is_there(memolith: Any, project: Path, client: str) -> None:
+def test_install_keeps_other_entries_of_the_file(memolith: Any, project: Path, client: str) -> None:
     (asked,) = memolith.json("mcp", "install", "--client", client)
     path = Path(asked["file"])
     section = CLIENTS[client].section
@@ -69,15 +69,13 @@ def test_it_is_written_beside_what_is_there(memolith: Any, project: Path, client
     assert path.is_relative_to(project)
 
 
-def test_a_file_that_is_not_there_is_made(memolith: Any, project: Path) -> None:
+def test_install_creates_a_missing_file(memolith: Any, project: Path) -> None:
     memolith.ok("mcp", "install", "--client", "claude-code", "--write")
     assert "memolith" in json.loads((project / ".mcp.json").read_text())["mcpServers"]
 
 
 @pytest.mark.parametrize("text", ["// mine\n{}", "{", "[]", '"x"', '{"mcpServers": []}'])
-def test_a_file_that_is_not_understood_is_left_alone(
-    memolith: Any, project: Path, text: str
-) -> None:
+def test_install_does_not_change_an_invalid_file(memolith: Any, project: Path, text: str) -> None:
     path = project / ".mcp.json"
     path.write_text(text)
     refused = memolith("mcp", "install", "--client", "claude-code", "--write")
@@ -85,7 +83,7 @@ def test_a_file_that_is_not_understood_is_left_alone(
     assert path.read_text() == text
 
 
-def test_a_link_stays_a_link(memolith: Any, project: Path) -> None:
+def test_install_writes_through_a_symbolic_link(memolith: Any, project: Path) -> None:
     (project / "dotfiles").mkdir()
     real = project / "dotfiles" / "mcp.json"
     real.write_text("{}")
@@ -95,7 +93,7 @@ def test_a_link_stays_a_link(memolith: Any, project: Path) -> None:
     assert "memolith" in real.read_text()
 
 
-def test_the_configuration_in_force_is_named_and_a_password_is_not(
+def test_install_names_the_configuration_file_and_hides_passwords(
     memolith: Any, project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (project / "memolith.toml").write_text('[memory]\nprofile = "timeline"\n')
@@ -107,14 +105,12 @@ def test_the_configuration_in_force_is_named_and_a_password_is_not(
     assert "set its URL in the configuration" in answer.err
 
 
-def test_options_of_install_go_with_install(memolith: Any) -> None:
+def test_install_options_are_rejected_without_install(memolith: Any) -> None:
     assert memolith("mcp", "--client", "cursor").code == 2
     assert memolith("mcp", "install", "--write").code == 2
 
 
-def test_without_the_sdk_it_is_said_which_extra_brings_it(
-    memolith: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_missing_sdk_error_names_the_extra(memolith: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("memolith.adapters.models.http.find_spec", lambda _name: None)
     refused = memolith("mcp")
     assert refused.code == 3
@@ -129,13 +125,11 @@ def test_without_the_sdk_it_is_said_which_extra_brings_it(
         ("win32", "/h/Roaming/Claude/claude_desktop_config.json"),
     ],
 )
-def test_claude_desktop_is_looked_for_where_the_platform_has_it(
-    platform: str, expected: str
-) -> None:
+def test_claude_desktop_config_path_depends_on_the_platform(platform: str, expected: str) -> None:
     around = ClientEnvironment(Path("/h"), Path("/p"), platform, Path("/h/Roaming"))
     assert CLIENTS["claude-desktop"].locate_config(around) == Path(expected)
 
 
-def test_what_is_no_object_is_refused() -> None:
+def test_configuration_that_is_not_an_object_is_rejected() -> None:
     with pytest.raises(InvalidInput):
         CLIENTS["cursor"].merge_config("[1]", COMMAND)

@@ -1,4 +1,4 @@
-"""Progress is for people at a terminal."""
+"""Progress is shown only on a terminal."""
 
 import io
 import sys
@@ -9,14 +9,14 @@ from memolith.cli.output import progress
 
 
 class Terminal(io.StringIO):
-    """What says that it is a terminal."""
+    """A stream that reports to be a terminal."""
 
     def isatty(self) -> bool:
         return True
 
 
 @pytest.mark.parametrize("total", [None, 3])
-def test_a_terminal_sees_what_is_being_done(
+def test_progress_is_shown_on_a_terminal(
     monkeypatch: pytest.MonkeyPatch, total: int | None
 ) -> None:
     terminal = Terminal()
@@ -26,7 +26,7 @@ def test_a_terminal_sees_what_is_being_done(
     assert "Importing [all] files" in terminal.getvalue()
 
 
-def test_a_pipe_sees_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+def test_progress_is_not_written_to_a_pipe(capsys: pytest.CaptureFixture[str]) -> None:
     with progress("Importing", 3) as advance:
         advance(2)
     assert capsys.readouterr() == ("", "")

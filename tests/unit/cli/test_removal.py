@@ -1,4 +1,4 @@
-"""The commands that remove for good."""
+"""The commands that delete permanently, back up, restore and repair."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from support.databases import execute
 
 
-def test_a_purged_memory_is_gone_for_good(memolith: Any) -> None:
+def test_purged_memory_cannot_be_restored(memolith: Any) -> None:
     id_ = memolith.json("remember", "Lives in Oslo", "--key", "home")["id"]
     memolith.ok("forget", id_)
     assert memolith.json("purge", id_, "--yes")["memories"] == [id_]
@@ -19,15 +19,13 @@ def test_a_purged_memory_is_gone_for_good(memolith: Any) -> None:
     assert "1 memory" in memolith.ok("purge", "--key", "home", "--yes").out
 
 
-def test_purging_takes_an_id_or_a_key(memolith: Any) -> None:
+def test_purge_needs_either_an_id_or_a_key(memolith: Any) -> None:
     assert memolith("purge", "--yes").code == 2
     assert memolith("purge", "x", "--key", "y", "--yes").code == 2
 
 
 @pytest.mark.parametrize("command", [("purge", "--key", "home"), ("erase", "--owner", "tester")])
-def test_without_somebody_to_ask_nothing_is_removed(
-    memolith: Any, command: tuple[str, ...]
-) -> None:
+def test_nothing_is_deleted_without_confirmation(memolith: Any, command: tuple[str, ...]) -> None:
     memolith.ok("remember", "Lives in Oslo", "--key", "home")
     answer = memolith(*command)
     assert answer.code == 2
@@ -35,7 +33,7 @@ def test_without_somebody_to_ask_nothing_is_removed(
     assert len(memolith.json("list")["memories"]) == 1
 
 
-def test_an_erased_owner_is_gone_until_readmitted(memolith: Any) -> None:
+def test_erased_owner_is_rejected_until_readmitted(memolith: Any) -> None:
     memolith.ok("remember", "Lives in Oslo")
     assert memolith.json("erase", "--owner", "tester", "--yes")["owner_id"] == "tester"
     assert memolith.json("list")["memories"] == []
@@ -46,14 +44,14 @@ def test_an_erased_owner_is_gone_until_readmitted(memolith: Any) -> None:
     memolith.ok("remember", "Lives in Bergen")
 
 
-def test_whom_to_erase_must_be_said(memolith: Any) -> None:
+def test_erase_needs_an_existing_owner(memolith: Any) -> None:
     memolith.ok("remember", "Lives in Oslo")
     assert memolith("erase", "--yes").code == 2
     assert memolith("erase", "--owner", "tesret", "--yes").code == 4
 
 
 @pytest.mark.sqlite
-def test_a_backup_is_made_and_restored(memolith: Any, tmp_path: Path) -> None:
+def test_backup_is_created_and_restored(memolith: Any, tmp_path: Path) -> None:
     memolith.ok("remember", "Lives in Oslo")
     assert memolith.json("backup", "copy.db")["bytes"] == (tmp_path / "copy.db").stat().st_size
     assert memolith("backup", "copy.db").code == 6
@@ -66,7 +64,9 @@ def test_a_backup_is_made_and_restored(memolith: Any, tmp_path: Path) -> None:
     assert memolith.json("list")["memories"] == []
 
 
-def test_damage_has_an_exit_code_of_its_own_and_is_repaired(memolith: Any, tmp_path: Path) -> None:
+def test_verify_reports_corruption_by_exit_code_and_repairs_it(
+    memolith: Any, tmp_path: Path
+) -> None:
     memolith.ok("remember", "Lives in Oslo", "--store", "m.db")
     assert "No damage found" in memolith.ok("verify", "--store", "m.db").out
     assert execute(tmp_path / "m.db", "DELETE FROM terms")

@@ -1,4 +1,4 @@
-"""Stored text can't do anything to a terminal."""
+"""Stored text cannot control the terminal."""
 
 import json
 import unicodedata
@@ -13,7 +13,7 @@ from support.rows import check_each
 ANY_TEXT = st.text(st.characters() | st.sampled_from("\x1b\x9b\x07\r\n\t\u202e\u2066\ufeff\ud800"))
 
 
-def harmful(text: str) -> list[str]:
+def find_harmful_characters(text: str) -> list[str]:
     kinds = {character: unicodedata.category(character) for character in text}
     turning = {"\u061c", "\u200e", "\u200f"}
     return [
@@ -29,24 +29,24 @@ def harmful(text: str) -> list[str]:
 
 
 @given(ANY_TEXT)
-def test_nothing_harmful_is_left(text: str) -> None:
-    assert not harmful(escape_controls(text))
-    assert not harmful(escape_json(text))
+def test_escaping_removes_every_harmful_character(text: str) -> None:
+    assert not find_harmful_characters(escape_controls(text))
+    assert not find_harmful_characters(escape_json(text))
     escape_controls(text).encode()
 
 
 @given(ANY_TEXT)
-def test_making_visible_twice_changes_nothing(text: str) -> None:
+def test_escaping_twice_equals_escaping_once(text: str) -> None:
     assert escape_controls(escape_controls(text)) == escape_controls(text)
 
 
 @given(ANY_TEXT)
-def test_one_line_is_one_line(text: str) -> None:
+def test_to_one_line_returns_at_most_one_line(text: str) -> None:
     assert len(to_one_line(text).splitlines()) <= 1
 
 
 @given(ANY_TEXT)
-def test_escaped_json_means_the_same(text: str) -> None:
+def test_escaped_json_parses_to_the_same_value(text: str) -> None:
     assert json.loads(escape_json(json.dumps([text], ensure_ascii=False))) == [text]
 
 
@@ -62,20 +62,20 @@ def test_escaped_json_means_the_same(text: str) -> None:
         ("a\U000e0041b", "a\\ue0041b"),
     ],
 )
-def test_what_would_act_is_written_out(text: str, expected: str) -> None:
+def test_control_characters_are_escaped(text: str, expected: str) -> None:
     assert escape_controls(text) == expected
 
 
 @given(text=ANY_TEXT, cuts=st.lists(st.integers(0, 40)))
-def test_a_text_in_pieces_is_shown_as_it_would_be_whole(text: str, cuts: list[int]) -> None:
+def test_streamed_text_is_escaped_like_the_whole_text(text: str, cuts: list[int]) -> None:
     places = [0, *sorted(cuts), len(text)]
-    pieces = StreamEscaper()
-    shown = "".join(pieces.feed(text[start:end]) for start, end in pairwise(places))
-    assert shown + pieces.flush() == escape_controls(text)
+    chunks = StreamEscaper()
+    shown = "".join(chunks.feed(text[start:end]) for start, end in pairwise(places))
+    assert shown + chunks.flush() == escape_controls(text)
 
 
 @check_each(
-    ("pieces", "shown"),
+    ("chunks", "shown"),
     [
         (["a\r", "\nb"], "a\nb"),
         (["a\r", "b"], "a\\x0db"),
@@ -85,6 +85,8 @@ def test_a_text_in_pieces_is_shown_as_it_would_be_whole(text: str, cuts: list[in
         (["end\ud83d"], "end\\ud83d"),
     ],
 )
-def test_what_a_pieces_end_may_mean_is_held_back(pieces: list[str], shown: str) -> None:
-    told = StreamEscaper()
-    assert "".join(map(told.feed, pieces)) + told.flush() == shown
+def test_stream_escaper_buffers_ambiguous_characters_at_piece_ends(
+    chunks: list[str], shown: str
+) -> None:
+    escaper = StreamEscaper()
+    assert "".join(map(escaper.feed, chunks)) + escaper.flush() == shown

@@ -1,4 +1,4 @@
-"""`memolith worker`, and what other commands say of what waits for a model."""
+"""`memolith worker`, and how other commands report work that is pending for a model."""
 
 from __future__ import annotations
 
@@ -15,17 +15,19 @@ from support.scripted_chat import FACT, Model, fact
 pytestmark = pytest.mark.usefixtures("server")
 
 FACTS = ("--profile", "facts")
-TOLD = ("I live in Oslo", "Nice.")
+EXCHANGE = ("I live in Oslo", "Nice.")
 
 
 def learn(memolith: Any, *said: str, owner: str = "tester") -> str:
-    out: str = memolith.ok("learn", *(said or TOLD), *FACTS, "--owner", owner).out
+    out: str = memolith.ok("learn", *(said or EXCHANGE), *FACTS, "--owner", owner).out
     return out
 
 
-def test_learning_waits_for_the_worker_and_says_so(memolith: Any, server: ModelServer) -> None:
-    told = learn(memolith)
-    assert told == (
+def test_learn_defers_extraction_to_the_worker_and_reports_it(
+    memolith: Any, server: ModelServer
+) -> None:
+    output = learn(memolith)
+    assert output == (
         "2 messages logged, 0 memories learned\n2 messages pending for `memolith worker`\n"
     )
     assert server.requests == ()
@@ -34,22 +36,24 @@ def test_learning_waits_for_the_worker_and_says_so(memolith: Any, server: ModelS
     assert not any("work" in done for done in memolith.json("worker", "--once"))
 
 
-def test_without_a_model_nothing_waits(memolith: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_work_is_pending_without_a_model(memolith: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MEMOLITH_CHAT__PROVIDER", "none")
     assert learn(memolith) == "2 messages logged, 0 memories learned\n"
     assert memolith.ok("worker", "status").out == "No pending work.\n"
 
 
-def test_status_shows_what_waits_for_whom(memolith: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_status_shows_pending_work_of_each_owner(
+    memolith: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     long = "somebody with a very long name " * 8
     for owner in ("ann", "bob", long.strip()):
         learn(memolith, owner=owner)
     memolith.ok("remember", "Nothing to be learned", "--owner", "carol")
-    told = memolith.ok("worker", "status", "--all").out
-    assert max(map(len, told.splitlines())) <= 100
-    ann = next(line for line in told.splitlines() if line.startswith(" ann"))
+    output = memolith.ok("worker", "status", "--all").out
+    assert max(map(len, output.splitlines())) <= 100
+    ann = next(line for line in output.splitlines() if line.startswith(" ann"))
     assert ann.split() == ["ann", "2", "0", "2026-03-01", "12:00"]
-    assert "carol" not in told
+    assert "carol" not in output
     found = memolith.json("worker", "status", "--all")
     assert [one["owner"] for one in found] == ["ann", "bob", "carol", long.strip()]
     assert found[0]["backlog"] == {
@@ -64,7 +68,7 @@ def test_status_shows_what_waits_for_whom(memolith: Any, monkeypatch: pytest.Mon
     assert "ann" not in answer.out
 
 
-def test_what_fails_too_often_is_parked_and_tried_again_on_request(
+def test_repeated_failures_become_dead_letters_that_retry_requeues(
     memolith: Any, model: Model, clock: SettableClock
 ) -> None:
     learn(memolith)
@@ -86,27 +90,29 @@ def test_what_fails_too_often_is_parked_and_tried_again_on_request(
 @pytest.mark.parametrize(
     "args", [("status", "--once"), ("status", "--all", "--owner", "ann"), ("begin",)]
 )
-def test_what_makes_no_sense_together_is_an_error(memolith: Any, args: tuple[str, ...]) -> None:
+def test_invalid_argument_combination_is_a_usage_error(
+    memolith: Any, args: tuple[str, ...]
+) -> None:
     assert memolith("worker", *args).code == 2
 
 
-def test_what_nothing_said_supports_waits_for_a_review(memolith: Any, model: Model) -> None:
+def test_unsupported_fact_is_quarantined_for_review(memolith: Any, model: Model) -> None:
     invented = "The user owns a castle in Spain."
     model.facts = {"facts": [fact(invented), fact(FACT)]}
     learn(memolith)
     memolith.ok("worker", "--once")
     assert invented not in memolith.ok("list").out
     assert invented not in memolith.ok("recall", invented).out
-    told = memolith.ok("review").out
-    assert "unsupported" in told
-    assert max(map(len, told.splitlines())) <= 100
+    output = memolith.ok("review").out
+    assert "unsupported" in output
+    assert max(map(len, output.splitlines())) <= 100
     (waiting,) = memolith.json("review")
     assert (waiting["content"], waiting["state"]) == (invented, "unsupported")
     assert memolith.ok("review", waiting["id"], "--approve").out.startswith("Approved: ")
     assert invented in memolith.ok("recall", invented).out
 
 
-def test_stats_tell_calls_tokens_and_cost(
+def test_stats_report_calls_tokens_and_cost(
     memolith: Any, clock: SettableClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     learn(memolith)
@@ -121,16 +127,16 @@ def test_stats_tell_calls_tokens_and_cost(
     assert (hour["total"]["calls"], day["total"]["calls"]) == (1, 2)
     assert hour["cost"] is None
     monkeypatch.setenv("MEMOLITH_CHAT__INPUT_PRICE", "1000000")
-    told = memolith.ok("stats").out
+    output = memolith.ok("stats").out
     spent = day["by_purpose"]["extraction"]
     tokens = spent["input_tokens"] + spent["output_tokens"]
-    row = next(line.split() for line in told.splitlines() if line.startswith(" extraction"))
+    row = next(line.split() for line in output.splitlines() if line.startswith(" extraction"))
     assert (row[0], row[1], row[3], row[4]) == ("extraction", "1", "2", f"{tokens:,}")
-    assert f"{spent['input_tokens']:,}.0000" in told
-    assert max(map(len, told.splitlines())) <= 100
+    assert f"{spent['input_tokens']:,}.0000" in output
+    assert max(map(len, output.splitlines())) <= 100
 
 
-def test_consolidating_says_what_was_made_and_takes_it_back(
+def test_consolidate_reports_a_summary_and_can_undo_it(
     memolith: Any, clock: SettableClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("MEMOLITH_CHAT__PROVIDER", "none")
@@ -148,7 +154,7 @@ def test_consolidating_says_what_was_made_and_takes_it_back(
     assert memolith("consolidate", "--all", "--undo", made["id"]).code == 2
 
 
-def test_a_demo_asks_no_model(memolith: Any, server: ModelServer) -> None:
+def test_demo_calls_no_model(memolith: Any, server: ModelServer) -> None:
     memolith.ok("demo", "--questions", "0")
     assert json.loads(memolith.ok("demo", "--questions", "0", "--json").out)["questions"] == []
     assert server.requests == ()

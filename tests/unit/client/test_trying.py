@@ -1,4 +1,4 @@
-"""When a client tries again, and what it says in the end."""
+"""When a client retries, and the error that it raises in the end."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ WRITE = Call("POST", "/v1/retry", use_idempotency_key=True)
 ONLY_ONCE = Call("POST", "/v1/owner/readmit")
 DONE = Response(204, {}, b"")
 CUT, UNSENT = (
-    RequestFailure("broke off the connection"),
-    RequestFailure("can't be reached", is_unsent=True),
+    RequestFailure("closed the connection"),
+    RequestFailure("cannot be reached", is_unsent=True),
 )
 
 
@@ -47,8 +47,8 @@ def problem(status: int, detail: str, wait_s: int | None = None, **more: Any) ->
     return Response(status, headers, json.dumps(body).encode())
 
 
-def tried(call: Call, *outcomes: AttemptResult) -> tuple[list[RequestAttempt], list[float], Any]:
-    """Return what was sent, the pauses, and what came of it, where these are what comes."""
+def run_call(call: Call, *outcomes: AttemptResult) -> tuple[list[RequestAttempt], list[float], Any]:
+    """Run a call against scripted outcomes; return the requests, the pauses and the result."""
     tokens = iter(range(9))
     conversation = CallRunner(
         ServiceConnection(URL, KEY, 5.0),
@@ -57,7 +57,7 @@ def tried(call: Call, *outcomes: AttemptResult) -> tuple[list[RequestAttempt], l
         lambda: 1.0,
         lambda: str(next(tokens)),
     )
-    steps, coming = conversation.run_call(call), iter(outcomes)
+    steps, remaining = conversation.run_call(call), iter(outcomes)
     sent: list[RequestAttempt] = []
     pauses: list[float] = []
     outcome: AttemptResult = None
@@ -65,29 +65,29 @@ def tried(call: Call, *outcomes: AttemptResult) -> tuple[list[RequestAttempt], l
         try:
             step = steps.send(outcome)
         except StopIteration as end:
-            assert next(coming, None) is None
+            assert next(remaining, None) is None
             return sent, pauses, end.value
         if isinstance(step, RetryPause):
             pauses.append(step.seconds)
             outcome = None
         else:
             sent.append(step)
-            outcome = next(coming)
+            outcome = next(remaining)
 
 
-def test_a_write_is_tried_again_with_the_same_key() -> None:
-    sent, pauses, _ = tried(WRITE, CUT, CUT, DONE)
+def test_write_is_retried_with_the_same_idempotency_key() -> None:
+    sent, pauses, _ = run_call(WRITE, CUT, CUT, DONE)
     assert [each.headers["Idempotency-Key"] for each in sent] == [b"0"] * 3
     assert pauses == [0.1, 0.2]
 
 
-def test_after_five_more_tries_it_gives_up_and_names_the_address_not_the_key() -> None:
-    with pytest.raises(StoreUnavailable, match=f"{URL}: broke off") as failed:
-        tried(WRITE, *[CUT] * 6)
+def test_client_gives_up_after_five_retries_without_exposing_its_key() -> None:
+    with pytest.raises(StoreUnavailable, match=f"{URL} closed the connection") as failed:
+        run_call(WRITE, *[CUT] * 6)
     assert KEY not in str(failed.value)
 
 
-def test_how_long_was_tried_counts_all_tries_and_pauses() -> None:
+def test_reported_duration_includes_all_attempts_and_pauses() -> None:
     times = itertools.count(0.0, 10.0)
     conversation = CallRunner(
         ServiceConnection(URL, KEY, 5.0), None, lambda: next(times), lambda: 1.0, lambda: "0"
@@ -106,58 +106,58 @@ def test_how_long_was_tried_counts_all_tries_and_pauses() -> None:
         (WRITE, CUT, True),
         (ONLY_ONCE, CUT, False),
         (ONLY_ONCE, UNSENT, True),
-        (READ, RequestFailure("gave no answer in time", is_timeout=True), False),
-        (WRITE, RequestFailure("gave no answer in time", is_timeout=True), False),
+        (READ, RequestFailure("did not respond in time", is_timeout=True), False),
+        (WRITE, RequestFailure("did not respond in time", is_timeout=True), False),
         (WRITE, problem(429, "too many requests", 3), True),
-        (ONLY_ONCE, problem(503, "too many requests are under way", 1), True),
+        (ONLY_ONCE, problem(503, "too many concurrent requests", 1), True),
         (WRITE, problem(409, "being done", 1, type="urn:memolith:error:conflict"), True),
         (WRITE, problem(409, "it is active", type="urn:memolith:error:conflict"), False),
         (WRITE, problem(429, "too many requests", 21), False),
         (WRITE, problem(429, "spent", 3, type="urn:memolith:error:limit-reached"), False),
         (WRITE, problem(503, "locked", 1, type="urn:memolith:error:store-unavailable"), False),
-        (WRITE, problem(500, "an unexpected error"), False),
+        (WRITE, problem(500, "internal server error"), False),
     ],
 )
-def test_it_is_tried_again_where_that_does_no_harm(
+def test_request_is_retried_only_when_that_is_safe(
     call: Call, outcome: AttemptResult, *, again: bool
 ) -> None:
     if again:
         last = Response(200, {}, b'{"owners": []}')
-        assert len(tried(call, outcome, last)[0]) == 2
+        assert len(run_call(call, outcome, last)[0]) == 2
     else:
         with pytest.raises((StoreUnavailable, Conflict, ServiceFailed)):
-            tried(call, outcome)
+            run_call(call, outcome)
 
 
-def test_it_waits_for_as_long_as_it_is_asked_to() -> None:
-    _, pauses, _ = tried(WRITE, problem(429, "too many requests", 7), DONE)
+def test_client_waits_as_long_as_retry_after_says() -> None:
+    _, pauses, _ = run_call(WRITE, problem(429, "too many requests", 7), DONE)
     assert pauses == [7.1]
 
 
 @check_each(
     ("reply", "kind", "words"),
     [
-        (problem(401, "that key opens nothing"), Forbidden, "that key opens nothing"),
+        (problem(401, "invalid API key"), Forbidden, "invalid API key"),
         (problem(404, "Not Found"), ServiceFailed, "404"),
-        (problem(413, "a body has at most 10 bytes"), InvalidInput, "at most 10 bytes"),
+        (problem(413, "the request body exceeds 10 bytes"), InvalidInput, "exceeds 10 bytes"),
         (problem(429, "too many requests", 60), ServiceFailed, "too many requests"),
         (Response(302, {"location": "http://elsewhere"}, b""), ServiceFailed, "302"),
-        (Response(200, {}, b"<html>Welcome</html>"), ServiceFailed, "can't be read"),
-        (Response(200, {}, b'{"owners": 1}'), ServiceFailed, "can't be read"),
-        (Response(200, {}, b"[" * 100_000), ServiceFailed, "can't be read"),
+        (Response(200, {}, b"<html>Welcome</html>"), ServiceFailed, "sent an invalid response"),
+        (Response(200, {}, b'{"owners": 1}'), ServiceFailed, "sent an invalid response"),
+        (Response(200, {}, b"[" * 100_000), ServiceFailed, "sent an invalid response"),
         (Response(502, {}, b"<html>Bad gateway</html>"), ServiceFailed, "502"),
         (Response(422, {}, b'{"errors": ["x"], "facts": []}'), InvalidInput, "request"),
         (problem(429, "spent", 9, type="urn:memolith:error:limit-reached"), LimitReached, "spent"),
     ],
 )
-def test_an_answer_that_is_none_is_told_of(reply: Response, kind: type, words: str) -> None:
+def test_unusable_response_raises_a_matching_error(reply: Response, kind: type, words: str) -> None:
     with pytest.raises(kind, match=words):
-        tried(READ, reply)
+        run_call(READ, reply)
 
 
-def test_how_long_to_wait_is_told() -> None:
+def test_error_carries_the_retry_after_time() -> None:
     with pytest.raises(ServiceFailed) as failed:
-        tried(READ, problem(429, "too many requests", 60))
+        run_call(READ, problem(429, "too many requests", 60))
     assert (failed.value.retryable, failed.value.retry_after_s) == (True, 60.0)
 
 
@@ -165,14 +165,14 @@ def test_how_long_to_wait_is_told() -> None:
     ("place", "field"),
     [("tags.0", "tags"), ("messages.1.at", "messages[1].at"), ("state.str-enum[State]", "state")],
 )
-def test_an_argument_is_called_what_the_library_calls_it(place: str, field: str) -> None:
+def test_error_names_the_argument_as_the_library_does(place: str, field: str) -> None:
     wrong = [{"field": place, "problem": "is wrong"}]
     with pytest.raises(InvalidInput) as refused:
-        tried(READ, problem(422, "", errors=wrong))
+        run_call(READ, problem(422, "", errors=wrong))
     assert refused.value.field == field
 
 
-def test_a_method_of_several_calls_sends_each_with_a_key_of_its_own() -> None:
+def test_method_with_several_calls_uses_an_idempotency_key_for_writes() -> None:
     asking = OWNER_METHODS["store_fact"](content="Likes tea", importance=None)
     first = next(asking)
     assert (first.path, first.query) == ("/v1/profile/kind", (("kind", "fact"),))
@@ -181,12 +181,12 @@ def test_a_method_of_several_calls_sends_each_with_a_key_of_its_own() -> None:
 
 
 @check_each("errors", [5, {"a": 1}, "text", [5], True])
-def test_errors_of_another_form_are_still_an_error_of_the_librarys(errors: object) -> None:
+def test_malformed_error_details_still_raise_a_library_error(errors: object) -> None:
     with pytest.raises(InvalidInput, match="no"):
-        tried(READ, problem(422, "no", errors=errors))
+        run_call(READ, problem(422, "no", errors=errors))
 
 
-def test_a_number_beyond_all_is_an_answer_that_cant_be_read() -> None:
+def test_number_out_of_range_is_an_unreadable_response() -> None:
     call = Call("GET", "/v1/x", response_type=float, response_key="x")
-    with pytest.raises(ServiceFailed, match="can't be read"):
-        tried(call, Response(200, {}, b'{"x": 1' + b"0" * 400 + b"}"))
+    with pytest.raises(ServiceFailed, match="sent an invalid response"):
+        run_call(call, Response(200, {}, b'{"x": 1' + b"0" * 400 + b"}"))

@@ -1,4 +1,4 @@
-"""Any value of the library survives the way from a service to its client."""
+"""Every value of the library survives serialization from the service to its client."""
 
 from __future__ import annotations
 
@@ -6,23 +6,24 @@ import types
 from collections.abc import Mapping
 from dataclasses import is_dataclass
 from datetime import UTC, datetime
-from typing import Any, Literal, Union, get_args, get_origin
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memolith import errors
-from memolith.client.protocol import _get_field_types, decode, encode
+from memolith.client.protocol import decode, encode
 from memolith.domain.memories import BaseMemory, History, Memory, Page
 from memolith.domain.messages import Message, Role, Session
 from memolith.domain.owners import PendingWork, Statistics
 from memolith.domain.recall import RecallResult
-from memolith.domain.reports import IngestResult
+from memolith.domain.records import Record
+from memolith.domain.reports import Audit, IngestResult
 from memolith.errors import InvalidInput, MemolithError
 from memolith.import_export.problems import build_error, get_error_facts, get_problem_type
 from memolith.server.problems import build_document, build_problem
-from memolith.server.rest import responses
+from memolith.server.rest.responses import build_response_model
 from memolith.services.chat import UsageReport
 from memolith.services.compress import CompressionResult
 from memolith.services.context import Context
@@ -51,46 +52,49 @@ PLAIN: Mapping[Any, st.SearchStrategy[Any]] = {
     type(None): st.none(),
     Any: JSON,
 }
-STORED = {"role", "at", "learn"}
-"""What every message has that is stored, or that is not kept."""
+FIXED_FIELDS = {"role", "at", "learn"}
+"""Fields that stored messages always have, or that are not stored."""
 
-SENT: dict[type, type[responses.ResponseModel]] = {
-    Memory: responses.MemoryOut,
-    Message: responses.MessageOut,
-    Page: responses.PageOut,
-    History: responses.HistoryOut,
-    LearnResult: responses.LearnOut,
-    RecallResult: responses.RecallOut,
-    Context: responses.ContextOut,
-    IngestResult: responses.IngestOut,
-    Session: responses.SessionOut,
-    Statistics: responses.StatisticsOut,
-    BaseMemory: responses.BaseMemoryOut,
-    PendingWork: responses.PendingWorkOut,
-    UsageReport: responses.UsageOut,
-    CompressionResult: responses.CompressOut,
-    ProfileSwitch: responses.ProfileSwitchOut,
-    ImportResult: responses.ImportOut,
-    ForgetResult: responses.ForgetOut,
-    PurgeResult: responses.PurgeOut,
-    EraseResult: responses.EraseOut,
-    ConsolidationResult: responses.ConsolidationOut,
-    WorkResult: responses.WorkOut,
-    ProfileInfo: responses.ProfileOut,
-}
+SENT_TYPES = (
+    Memory,
+    Message,
+    Page,
+    History,
+    LearnResult,
+    RecallResult,
+    Context,
+    IngestResult,
+    Session,
+    Statistics,
+    BaseMemory,
+    PendingWork,
+    UsageReport,
+    CompressionResult,
+    ProfileSwitch,
+    ImportResult,
+    ForgetResult,
+    PurgeResult,
+    EraseResult,
+    ConsolidationResult,
+    WorkResult,
+    ProfileInfo,
+    Audit,
+)
 
 
 def values(of: Any) -> st.SearchStrategy[Any]:
-    """Return values of a type, as annotations name it."""
+    """Return a strategy for values of an annotated type."""
     if of in PLAIN:
         return PLAIN[of]
+    if of is Record:
+        return values(Memory) | values(Message)
     if is_dataclass(of):
-        return _built(of)
+        return _build_dataclass(of)
     within = get_args(of)
-    return _within(of, within) if within else st.sampled_from(list(of))
+    return _build_generic(of, within) if within else st.sampled_from(list(of))
 
 
-def _within(of: Any, within: tuple[Any, ...]) -> st.SearchStrategy[Any]:
+def _build_generic(of: Any, within: tuple[Any, ...]) -> st.SearchStrategy[Any]:
     origin = get_origin(of)
     if origin is Literal:
         return st.sampled_from(within)
@@ -103,28 +107,28 @@ def _within(of: Any, within: tuple[Any, ...]) -> st.SearchStrategy[Any]:
     return st.tuples(*map(values, within))
 
 
-def _built(of: Any) -> st.SearchStrategy[Any]:
-    parts = {name: values(part) for name, part in _get_field_types(of)}
+def _build_dataclass(of: Any) -> st.SearchStrategy[Any]:
+    parts = {name: values(part) for name, part in get_type_hints(of).items()}
     if of is Message:
-        parts = {name: each for name, each in parts.items() if name not in STORED}
+        parts = {name: each for name, each in parts.items() if name not in FIXED_FIELDS}
         parts |= {"role": st.sampled_from(Role), "at": PLAIN[datetime]}
     return st.builds(of, **parts)
 
 
-@check_each("kind", SENT)
-def test_what_a_service_sends_is_read_as_what_it_was(kind: type) -> None:
+@check_each("kind", SENT_TYPES)
+def test_client_decodes_the_value_that_the_service_encoded(kind: type) -> None:
     @settings(max_examples=15)
     @given(values(kind))
     def same(value: Any) -> None:
-        sent = SENT[kind].model_validate(value).model_dump(mode="json")
+        sent = build_response_model(kind).model_validate(value).model_dump(mode="json")
         assert decode(sent, kind) == value
 
     same()
 
 
 @given(JSON)
-def test_any_json_is_a_value_or_no_value(sent: Any) -> None:
-    for kind in SENT:
+def test_decoding_any_json_returns_a_value_or_a_known_error(sent: Any) -> None:
+    for kind in SENT_TYPES:
         try:
             decode(sent, kind)
         except (ValueError, TypeError, KeyError, AttributeError):
@@ -132,7 +136,7 @@ def test_any_json_is_a_value_or_no_value(sent: Any) -> None:
 
 
 @check_each("value", [float("nan"), float("inf"), b"x", object()])
-def test_what_json_has_not_is_refused(value: object) -> None:
+def test_values_without_a_json_form_are_rejected(value: object) -> None:
     with pytest.raises(InvalidInput, match="importance"):
         encode({"within": [value]}, "importance")
 
@@ -158,17 +162,17 @@ ERRORS: list[MemolithError] = [
 ]
 
 
-def test_every_error_is_raised_as_it_was() -> None:
+def test_every_error_survives_the_response_unchanged() -> None:
     known = {each for each in vars(errors).values() if isinstance(each, type)}
     assert {type(each) for each in ERRORS} == known
     for error in ERRORS:
-        told = build_document(build_problem(error), "r1").model_dump(mode="json")
-        again = build_error(told["type"], told["detail"], told["facts"])
+        problem = build_document(build_problem(error), "r1").model_dump(mode="json")
+        again = build_error(problem["type"], problem["detail"], problem["facts"])
         assert type(again) is type(error)
         assert (str(again), vars(again)) == (str(error), vars(error))
 
 
-def test_an_error_of_an_adapter_is_raised_as_the_class_above_it() -> None:
+def test_adapter_error_is_raised_as_its_public_base_class() -> None:
     class Odd(errors.NotFound):
         pass
 

@@ -1,4 +1,4 @@
-"""Key rings in a folder of the test's own."""
+"""Key rings in a temporary folder."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from memolith.adapters.postgres.key_storage import PostgresKeyStorage
 from support.postgres import dropped, own
 
 CHEAP = (pwhash.argon2id.OPSLIMIT_MIN, pwhash.argon2id.MEMLIMIT_MIN)
-"""So that a test does not take most of a second; what is real stands in `master.MODERATE`."""
+"""Minimum key derivation cost, to keep tests fast. Production uses `master.MODERATE`."""
 
 Rings = Callable[..., KeyRing]
 
@@ -27,26 +27,26 @@ def key_file(tmp_path: Path) -> KeyFile:
 
 @pytest.fixture
 def file_rings(tmp_path: Path, key_file: KeyFile) -> Rings:
-    """Opens the ring anew at every call, as another process would."""
+    """Return a function that opens the ring anew on every call, as another process would."""
 
-    def opened(source: MasterKeySource | None = None) -> KeyRing:
+    def open_ring(source: MasterKeySource | None = None) -> KeyRing:
         return KeyRing(tmp_path / "keys" / "memory.key.ring", source or key_file, CHEAP)
 
-    return opened
+    return open_ring
 
 
 @pytest.fixture
 def database_rings(postgres_url: str, key_file: KeyFile) -> Iterator[Rings]:
-    """The same of a ring in a database."""
+    """Yield a function that opens a ring in a database anew on every call."""
     schema = own("ring")
     dropped(postgres_url, schema)
     place, made = parse_dsn(postgres_url, schema, 10), list[KeyRing]()
 
-    def opened(source: MasterKeySource | None = None) -> KeyRing:
+    def open_ring(source: MasterKeySource | None = None) -> KeyRing:
         made.append(KeyRing(PostgresKeyStorage(place), source or key_file, CHEAP))
         return made[-1]
 
-    yield opened
+    yield open_ring
     for ring in made:
         ring.close()
 

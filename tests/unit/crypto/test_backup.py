@@ -1,4 +1,4 @@
-"""A backup of the keys opens what the keys opened."""
+"""A backup of the keys restores the same keys."""
 
 from __future__ import annotations
 
@@ -24,9 +24,7 @@ def rings(request: pytest.FixtureRequest) -> Rings:
 
 
 @pytest.mark.parametrize("passphrase", [None, "correct horse"])
-def test_what_was_backed_up_comes_back(
-    rings: Rings, tmp_path: Path, passphrase: str | None
-) -> None:
+def test_restored_keys_match_backup(rings: Rings, tmp_path: Path, passphrase: str | None) -> None:
     store, key = rings().add_store()
     rings().ensure(store, OWNER)
     target, elsewhere = tmp_path / "keys.json", KeyFile(tmp_path / "elsewhere" / "key")
@@ -40,7 +38,7 @@ def test_what_was_backed_up_comes_back(
 
 
 @pytest.mark.parametrize("first", ["file_rings", "database_rings"])
-def test_a_ring_moves_between_a_file_and_a_database(
+def test_ring_moves_between_file_and_database(
     first: str, request: pytest.FixtureRequest, key_file: KeyFile
 ) -> None:
     other = {"file_rings": "database_rings", "database_rings": "file_rings"}[first]
@@ -63,7 +61,7 @@ def test_a_ring_moves_between_a_file_and_a_database(
     assert not key_file.path.exists()
 
 
-def test_a_backup_with_a_passphrase_holds_no_key_in_the_clear(
+def test_backup_with_passphrase_contains_no_plain_key(
     rings: Rings, key_file: KeyFile, tmp_path: Path
 ) -> None:
     rings().add_store()
@@ -79,7 +77,7 @@ def test_a_backup_with_a_passphrase_holds_no_key_in_the_clear(
     assert not ring.storage.exists()
 
 
-def test_nothing_that_is_there_is_written_over(
+def test_existing_backup_and_keys_are_not_overwritten(
     rings: Rings, key_file: KeyFile, tmp_path: Path
 ) -> None:
     rings().add_store()
@@ -94,7 +92,7 @@ def test_nothing_that_is_there_is_written_over(
 
 
 @pytest.mark.parametrize("content", [b"", b"\xff\xfe", b'{"format": "other", "keys": ""}'])
-def test_another_file_is_no_backup(tmp_path: Path, content: bytes) -> None:
+def test_other_file_is_rejected_as_key_backup(tmp_path: Path, content: bytes) -> None:
     file = tmp_path / "file"
     file.write_bytes(content)
     with pytest.raises(KeyUnavailable, match="not a key backup"):

@@ -1,4 +1,4 @@
-"""Where a master key comes from, and what is no key."""
+"""Sources of a master key, and invalid keys."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ KEYS = st.binary(min_size=32, max_size=32)
 
 
 @given(key=KEYS)
-def test_a_key_is_read_as_digits_and_as_base64(key: bytes) -> None:
+def test_key_is_parsed_as_hex_and_base64(key: bytes) -> None:
     for text in (
         key.hex(),
         key.hex().upper(),
@@ -38,13 +38,13 @@ def test_a_key_is_read_as_digits_and_as_base64(key: bytes) -> None:
 
 
 @check_each("text", ["secret-words", "ab" * 31, "zz" * 32, "passphrase:", "é" * 44])
-def test_what_is_no_key_is_refused_without_being_repeated(text: str) -> None:
+def test_invalid_key_is_rejected_without_repeating_it(text: str) -> None:
     with pytest.raises(InvalidConfiguration, match="32 bytes") as refused:
         parse_master_key(text, "MEMOLITH_KEY")
     assert text == "passphrase:" or text not in str(refused.value)
 
 
-def test_a_passphrase_gives_the_same_key_only_with_the_same_salt() -> None:
+def test_passphrase_derives_same_key_only_with_same_salt() -> None:
     source = parse_master_key("passphrase:correct horse", "MEMOLITH_KEY")
     assert isinstance(source, Passphrase)
     salted = KeyDerivation.with_random_salt(CHEAP)
@@ -53,7 +53,7 @@ def test_a_passphrase_gives_the_same_key_only_with_the_same_salt() -> None:
     assert len(source.derive_key(salted)) == 32
 
 
-def test_a_file_that_holds_no_key_is_named_and_not_quoted(tmp_path: Path) -> None:
+def test_file_without_key_is_named_and_not_quoted(tmp_path: Path) -> None:
     file = tmp_path / "key"
     file.write_text("hunter2 hunter2")
     file.chmod(0o600)
@@ -62,7 +62,7 @@ def test_a_file_that_holds_no_key_is_named_and_not_quoted(tmp_path: Path) -> Non
     assert "hunter2" not in str(refused.value)
 
 
-def test_a_key_file_that_is_a_folder_is_an_error_of_ours(tmp_path: Path) -> None:
+def test_folder_as_key_file_is_reported_as_unavailable_key(tmp_path: Path) -> None:
     tmp_path.chmod(0o700)
     with pytest.raises(KeyUnavailable, match="cannot be read"):
         read_key(tmp_path)

@@ -1,4 +1,4 @@
-"""Sealing: bound to its place, keyed by owner and version."""
+"""Encryption bound to its context, with keys for each owner and version."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def cipher(rings: Rings) -> XChaChaCipher:
 
 
 @given(plain=st.binary(max_size=200))
-def test_what_was_sealed_opens_at_its_place(plain: bytes) -> None:
+def test_text_is_decrypted_in_its_own_context(plain: bytes) -> None:
     sealed = ALICE.encrypt(plain, PLACE)
     assert ALICE.decrypt(sealed, PLACE) == plain
     assert len(sealed) == len(plain) + OVERHEAD_BYTES
@@ -41,17 +41,17 @@ def test_what_was_sealed_opens_at_its_place(plain: bytes) -> None:
         replace(PLACE, record="0190-recorc"),
         replace(PLACE, field="summary"),
         replace(PLACE, version=4),
-        # Joined without lengths, these would be the same bytes as PLACE.
+        # Joined without lengths, these parts would equal the bytes of PLACE.
         replace(PLACE, owner_id="alice0190", record="-record"),
     ],
 )
-def test_a_ciphertext_does_not_open_elsewhere(elsewhere: EncryptionContext) -> None:
+def test_ciphertext_is_rejected_in_another_context(elsewhere: EncryptionContext) -> None:
     sealed = ALICE.encrypt(b"it is raining", PLACE)
     with pytest.raises(StoreDamaged):
         ALICE.decrypt(sealed, elsewhere)
 
 
-def test_a_ciphertext_does_not_open_with_another_key_or_in_another_store() -> None:
+def test_ciphertext_is_rejected_with_another_key_or_store() -> None:
     sealed = ALICE.encrypt(b"it is raining", PLACE)
     for other in (BOB, XChaChaOwnerCipher(b"t" * 16, b"a" * 32)):
         with pytest.raises(StoreDamaged) as refused:
@@ -60,7 +60,7 @@ def test_a_ciphertext_does_not_open_with_another_key_or_in_another_store() -> No
 
 
 @given(at=st.integers(0, OVERHEAD_BYTES + 4), flip=st.integers(1, 255))
-def test_a_changed_byte_is_noticed(at: int, flip: int) -> None:
+def test_changed_byte_is_detected(at: int, flip: int) -> None:
     sealed = bytearray(ALICE.encrypt(b"words", PLACE))
     sealed[at] ^= flip
     with pytest.raises(StoreDamaged):
@@ -68,12 +68,12 @@ def test_a_changed_byte_is_noticed(at: int, flip: int) -> None:
 
 
 @check_each("short", [b"", b"\x01", b"\x01" * 40])
-def test_what_is_too_short_is_refused(short: bytes) -> None:
+def test_too_short_ciphertext_is_rejected(short: bytes) -> None:
     with pytest.raises(StoreDamaged):
         ALICE.decrypt(short, PLACE)
 
 
-def test_the_same_text_is_never_sealed_alike() -> None:
+def test_same_text_never_encrypts_to_same_bytes() -> None:
     assert len({ALICE.encrypt(b"again", PLACE) for _ in range(100)}) == 100
 
 
@@ -88,7 +88,7 @@ def test_digests_and_terms_are_keyed_by_owner_and_purpose() -> None:
     assert ALICE.digest_term("rain") != BOB.digest_term("rain")
 
 
-def test_vectors_come_back_and_are_each_owners_own() -> None:
+def test_vectors_are_decrypted_only_with_owners_key() -> None:
     vectors = np.random.default_rng(4).integers(-127, 128, (3, 383)).astype(np.int8)
     hidden = ALICE.encrypt_vectors(vectors)
     assert (ALICE.decrypt_vectors(hidden, 383) == vectors).all()
@@ -98,11 +98,11 @@ def test_vectors_come_back_and_are_each_owners_own() -> None:
             ALICE.decrypt_vectors(wrong, 383)
 
 
-def test_no_vectors_are_shown_as_none() -> None:
+def test_no_vectors_decrypt_to_empty_array() -> None:
     assert ALICE.decrypt_vectors([], 384).shape == (0, 384)
 
 
-def test_a_store_is_known_again_by_id_and_check(rings: Rings, cipher: XChaChaCipher) -> None:
+def test_store_is_loaded_by_id_and_key_check(rings: Rings, cipher: XChaChaCipher) -> None:
     version = cipher.ensure_key_version("alice")
     sealed = cipher.get_owner_cipher("alice", version).encrypt(b"words", PLACE)
     again = KeyRingCiphers(rings()).load(cipher.name, cipher.store_id, cipher.key_check)
@@ -111,9 +111,7 @@ def test_a_store_is_known_again_by_id_and_check(rings: Rings, cipher: XChaChaCip
     assert again.tombstone("alice") != again.tombstone("bob")
 
 
-def test_a_store_of_another_ring_or_another_cipher_is_refused(
-    rings: Rings, cipher: XChaChaCipher
-) -> None:
+def test_store_of_another_ring_or_cipher_is_refused(rings: Rings, cipher: XChaChaCipher) -> None:
     ciphers = KeyRingCiphers(rings())
     for name, store_id, check in (
         ("plain", cipher.store_id, cipher.key_check),
@@ -124,7 +122,7 @@ def test_a_store_of_another_ring_or_another_cipher_is_refused(
             ciphers.load(name, store_id, check)
 
 
-def test_an_erased_owner_is_shut_and_others_open(rings: Rings, cipher: XChaChaCipher) -> None:
+def test_erased_owner_is_refused_and_others_are_not(rings: Rings, cipher: XChaChaCipher) -> None:
     for owner in ("alice", "bob"):
         cipher.get_owner_cipher(owner, cipher.ensure_key_version(owner))
     cipher.erase("alice")
@@ -137,7 +135,7 @@ def test_an_erased_owner_is_shut_and_others_open(rings: Rings, cipher: XChaChaCi
         assert each.get_owner_cipher("bob", 1).digest_term("rain")
 
 
-def test_an_owners_key_is_rotated_by_adding_one_and_removing_the_other(
+def test_owners_key_is_rotated_by_adding_and_deleting_versions(
     cipher: XChaChaCipher,
 ) -> None:
     assert cipher.ensure_key_version("alice") == 1
@@ -152,7 +150,7 @@ def test_an_owners_key_is_rotated_by_adding_one_and_removing_the_other(
         cipher.get_owner_cipher("alice", 1)
 
 
-def test_the_first_ring_is_announced_once(rings: Rings, caplog: pytest.LogCaptureFixture) -> None:
+def test_new_key_ring_is_announced_once(rings: Rings, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level("INFO")
     KeyRingCiphers(rings()).create()
     KeyRingCiphers(rings()).create()
@@ -160,7 +158,7 @@ def test_the_first_ring_is_announced_once(rings: Rings, caplog: pytest.LogCaptur
     assert "back them up" in record.getMessage()
 
 
-def test_nothing_of_a_key_is_in_a_repr(cipher: XChaChaCipher) -> None:
+def test_cipher_repr_contains_no_key(cipher: XChaChaCipher) -> None:
     assert repr(ALICE) == "XChaChaOwner(…)"
     assert "aaaa" not in repr(ALICE)
     assert cipher.store_id.hex() in repr(cipher)

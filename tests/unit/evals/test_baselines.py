@@ -1,4 +1,4 @@
-"""The plain searches, on a conversation small enough to know their order."""
+"""The baseline searches, on a conversation small enough to know the correct order."""
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -17,7 +17,7 @@ DIRECTIONS = ("boat", "kayak", "bread")
 
 
 class DirectionEmbedder:
-    """Embeds by which of three words a text has; a boat and a kayak are alike to it."""
+    """An embedder of three words; "boat" and "kayak" share a direction."""
 
     name = "directions"
     dimension = 2
@@ -64,33 +64,33 @@ CONVERSATION = Conversation(
 )
 
 
-def order(name: str, k: int = 10) -> list[str]:
+def get_order(name: str, k: int = 10) -> list[str]:
     systems = Baselines(DirectionEmbedder(), WordCounter()).systems()
     return [ids[0] for ids in systems[name](CONVERSATION)(QUESTION, k).results]
 
 
-def test_cosine_finds_what_is_alike() -> None:
-    assert order("cosine") == ["m2", "m3", "m4", "m1"]
+def test_cosine_finds_similar_meanings() -> None:
+    assert get_order("cosine") == ["m2", "m3", "m4", "m1"]
 
 
 def test_bm25_finds_words_and_prefers_short_texts() -> None:
-    assert order("bm25", 2) == ["m3", "m4"]
+    assert get_order("bm25", 2) == ["m3", "m4"]
 
 
-def test_the_sum_wants_both() -> None:
-    assert order("sum") == ["m3", "m4", "m2", "m1"]
+def test_score_sum_combines_both_searches() -> None:
+    assert get_order("sum") == ["m3", "m4", "m2", "m1"]
 
 
-def test_fusion_by_place_wants_both() -> None:
-    assert order("rrf", 1) == ["m3"]
+def test_rank_fusion_combines_both_searches() -> None:
+    assert get_order("rrf", 1) == ["m3"]
 
 
-def test_the_tokens_are_those_of_the_messages_found() -> None:
+def test_tokens_count_only_returned_messages() -> None:
     systems = Baselines(DirectionEmbedder(), WordCounter()).systems()
     assert systems["bm25"](CONVERSATION)(QUESTION, 1).tokens == 4
 
 
-def test_a_conversation_is_embedded_once_for_all() -> None:
+def test_conversation_is_embedded_once_for_all_baselines() -> None:
     embedder = DirectionEmbedder()
     for system in Baselines(embedder, WordCounter()).systems().values():
         system(CONVERSATION)
@@ -99,7 +99,7 @@ def test_a_conversation_is_embedded_once_for_all() -> None:
 
 
 @pytest.mark.parametrize("name", ["cosine", "bm25", "sum", "rrf"])
-def test_an_empty_conversation_finds_nothing(name: str) -> None:
+def test_empty_conversation_returns_nothing(name: str) -> None:
     systems = Baselines(DirectionEmbedder(), WordCounter()).systems()
     empty = Conversation("c2", "ann", (), ())
     assert list(systems[name](empty)(QUESTION, 5).results) == []

@@ -1,4 +1,4 @@
-"""Readers of data sets, on made-up files."""
+"""Dataset readers, on generated files."""
 
 import json
 from datetime import UTC, datetime
@@ -41,13 +41,13 @@ def locomo_sample() -> dict[str, Any]:
     }
 
 
-def written(path: Path, value: object) -> Path:
+def write_json(path: Path, value: object) -> Path:
     path.write_text(json.dumps(value), encoding="utf-8")
     return path
 
 
-def test_locomo_sessions_stand_in_order_with_growing_times(tmp_path: Path) -> None:
-    (conversation,) = read_locomo(written(tmp_path / "l.json", [locomo_sample()]))
+def test_locomo_sessions_are_ordered_with_increasing_times(tmp_path: Path) -> None:
+    (conversation,) = read_locomo(write_json(tmp_path / "l.json", [locomo_sample()]))
     assert [session.id for session in conversation.sessions] == ["session_1", "session_2"]
     first, second, third = conversation.messages()
     assert first.at == datetime(2023, 5, 8, 13, 56, tzinfo=UTC)
@@ -56,15 +56,15 @@ def test_locomo_sessions_stand_in_order_with_growing_times(tmp_path: Path) -> No
     assert {message.role for message in (first, second, third)} == {Role.PARTICIPANT}
 
 
-def test_a_shared_picture_is_told_in_the_text(tmp_path: Path) -> None:
-    (conversation,) = read_locomo(written(tmp_path / "l.json", [locomo_sample()]))
+def test_picture_caption_is_part_of_text(tmp_path: Path) -> None:
+    (conversation,) = read_locomo(write_json(tmp_path / "l.json", [locomo_sample()]))
     first = next(conversation.messages())
     assert "a red hat" in first.content
     assert "Look!" in first.content
 
 
-def test_locomo_evidence_is_every_turn_that_is_named_and_exists(tmp_path: Path) -> None:
-    (conversation,) = read_locomo(written(tmp_path / "l.json", [locomo_sample()]))
+def test_locomo_evidence_contains_every_existing_turn(tmp_path: Path) -> None:
+    (conversation,) = read_locomo(write_json(tmp_path / "l.json", [locomo_sample()]))
     bought, when, who = conversation.questions
     assert bought.evidence == ("D2:1", "D1:2")
     assert bought.category == "multi-hop"
@@ -101,8 +101,8 @@ def beam_sample() -> dict[str, Any]:
     }
 
 
-def test_a_batch_of_beam_is_a_session(tmp_path: Path) -> None:
-    (conversation,) = read_beam(written(tmp_path / "b.json", [beam_sample()]))
+def test_beam_batch_becomes_session(tmp_path: Path) -> None:
+    (conversation,) = read_beam(write_json(tmp_path / "b.json", [beam_sample()]))
     assert conversation.session_of() == {
         "0": "batch_1",
         "1": "batch_1",
@@ -118,8 +118,8 @@ def test_a_batch_of_beam_is_a_session(tmp_path: Path) -> None:
     assert all(message.speaker is None for message in conversation.messages())
 
 
-def test_a_message_of_beam_without_a_date_follows_the_one_before(tmp_path: Path) -> None:
-    (conversation,) = read_beam(written(tmp_path / "b.json", [beam_sample()]))
+def test_undated_beam_message_follows_previous_message(tmp_path: Path) -> None:
+    (conversation,) = read_beam(write_json(tmp_path / "b.json", [beam_sample()]))
     assert [message.at for message in conversation.messages()] == [
         datetime(2024, 3, 15, tzinfo=UTC),
         datetime(2024, 3, 15, tzinfo=UTC),
@@ -128,8 +128,8 @@ def test_a_message_of_beam_without_a_date_follows_the_one_before(tmp_path: Path)
     ]
 
 
-def test_a_question_of_beam_keeps_the_evidence_that_exists(tmp_path: Path) -> None:
-    (conversation,) = read_beam(written(tmp_path / "b.json", [beam_sample()]))
+def test_beam_question_has_only_existing_evidence(tmp_path: Path) -> None:
+    (conversation,) = read_beam(write_json(tmp_path / "b.json", [beam_sample()]))
     ordering, abstention = conversation.questions
     assert (ordering.evidence, ordering.answer) == (("2",), "")
     assert (abstention.evidence, abstention.category) == ((), "abstention")
@@ -147,14 +147,14 @@ MESSAGE = {
 QUESTION = {"type": "question", "conversation": "c1", "text": "What has Ann?", "evidence": ["m1"]}
 
 
-def lines(path: Path, *records: object) -> Path:
+def write_lines(path: Path, *records: object) -> Path:
     path.write_text("\n".join(json.dumps(record) for record in records) + "\n\n", "utf-8")
     return path
 
 
-def test_a_file_of_ones_own_is_read_line_by_line(tmp_path: Path) -> None:
+def test_own_jsonl_file_is_read_line_by_line(tmp_path: Path) -> None:
     other = {**MESSAGE, "conversation": "c2"}
-    first, second = read_jsonl(lines(tmp_path / "o.jsonl", MESSAGE, other, QUESTION))
+    first, second = read_jsonl(write_lines(tmp_path / "o.jsonl", MESSAGE, other, QUESTION))
     (message,) = first.messages()
     assert (message.external_id, message.role) == ("m1", Role.PARTICIPANT)
     assert message.at == datetime(2024, 5, 8, 13, 56, tzinfo=UTC)
@@ -164,14 +164,14 @@ def test_a_file_of_ones_own_is_read_line_by_line(tmp_path: Path) -> None:
     assert second.questions == ()
 
 
-def test_a_mark_of_byte_order_is_no_part_of_the_data(tmp_path: Path) -> None:
-    path = lines(tmp_path / "o.jsonl", MESSAGE)
+def test_byte_order_mark_is_ignored(tmp_path: Path) -> None:
+    path = write_lines(tmp_path / "o.jsonl", MESSAGE)
     path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes())
     assert len(read_jsonl(path)) == 1
 
 
-def test_a_message_of_ones_own_without_speaker_is_the_users(tmp_path: Path) -> None:
-    (conversation,) = read_jsonl(lines(tmp_path / "o.jsonl", {**MESSAGE, "speaker": None}))
+def test_message_without_speaker_belongs_to_user(tmp_path: Path) -> None:
+    (conversation,) = read_jsonl(write_lines(tmp_path / "o.jsonl", {**MESSAGE, "speaker": None}))
     assert next(conversation.messages()).role is Role.USER
 
 
@@ -194,14 +194,14 @@ def test_a_message_of_ones_own_without_speaker_is_the_users(tmp_path: Path) -> N
         (["text"], "line 1"),
     ],
 )
-def test_a_bad_line_is_named(tmp_path: Path, records: list[object], place: str) -> None:
+def test_invalid_line_is_named(tmp_path: Path, records: list[object], place: str) -> None:
     with pytest.raises(InvalidInput) as raised:
-        read_jsonl(lines(tmp_path / "o.jsonl", *records))
+        read_jsonl(write_lines(tmp_path / "o.jsonl", *records))
     assert place in raised.value.field
 
 
 @pytest.mark.parametrize("read", [read_locomo, read_beam, read_jsonl])
-def test_a_missing_file_is_named(tmp_path: Path, read: Any) -> None:
+def test_missing_file_is_named(tmp_path: Path, read: Any) -> None:
     with pytest.raises(InvalidInput, match=r"nowhere\.json") as raised:
         read(tmp_path / "nowhere.json")
     assert raised.value.field == str(tmp_path / "nowhere.json")
@@ -209,7 +209,7 @@ def test_a_missing_file_is_named(tmp_path: Path, read: Any) -> None:
 
 @check_each("read", [read_locomo, read_beam])
 @check_each("content", [b"", b"[", b"{}", b'[{"id": 1}]', b"\xff", b"[" * 5_000])
-def test_a_file_of_another_form_is_refused(tmp_path: Path, read: Any, content: bytes) -> None:
+def test_file_of_another_format_is_rejected(tmp_path: Path, read: Any, content: bytes) -> None:
     path = tmp_path / "other.json"
     path.write_bytes(content)
     with pytest.raises(InvalidInput) as raised:
@@ -217,21 +217,21 @@ def test_a_file_of_another_form_is_refused(tmp_path: Path, read: Any, content: b
     assert raised.value.field.startswith(str(path))
 
 
-def test_a_bad_session_of_locomo_is_named(tmp_path: Path) -> None:
+def test_invalid_locomo_session_is_named(tmp_path: Path) -> None:
     sample = locomo_sample()
     sample["conversation"]["session_2_date_time"] = "yesterday"
     with pytest.raises(InvalidInput, match="yesterday") as raised:
-        read_locomo(written(tmp_path / "l.json", [sample]))
+        read_locomo(write_json(tmp_path / "l.json", [sample]))
     assert "session_2" in raised.value.field
     sample["conversation"]["session_2"] = [{"speaker": "Tom"}]
     with pytest.raises(InvalidInput) as raised:
-        read_locomo(written(tmp_path / "l.json", [sample]))
+        read_locomo(write_json(tmp_path / "l.json", [sample]))
     assert "session_2" in raised.value.field
 
 
-def test_an_unknown_role_of_beam_is_named(tmp_path: Path) -> None:
+def test_unknown_beam_role_is_named(tmp_path: Path) -> None:
     sample = beam_sample()
     sample["messages"][1]["role"] = "king"
     with pytest.raises(InvalidInput, match="king") as raised:
-        read_beam(written(tmp_path / "b.json", [sample]))
+        read_beam(write_json(tmp_path / "b.json", [sample]))
     assert "message 1" in raised.value.field

@@ -1,4 +1,4 @@
-"""Weights that tell evidence from the rest."""
+"""Fitting of ranking weights that separate evidence from other messages."""
 
 import numpy as np
 import pytest
@@ -7,10 +7,10 @@ from numpy.typing import NDArray
 from memolith.evals.fitting import RankingExample, fit_ranking
 
 
-def questions(
+def make_examples(
     weights: NDArray[np.float64], count: int, *, data_set: str = "a", evidence: int = 1
 ) -> list[RankingExample]:
-    """Return questions whose evidence is what these weights put first."""
+    """Return questions whose evidence these weights rank first."""
     generator = np.random.default_rng(1)
     examples = []
     for _ in range(count):
@@ -20,43 +20,43 @@ def questions(
     return examples
 
 
-def test_the_weights_that_made_the_order_are_found() -> None:
+def test_fit_recovers_original_weights() -> None:
     made = np.array([2.0, -1.0, 0.5])
-    found = fit_ranking(questions(made, 200))
+    found = fit_ranking(make_examples(made, 200))
     assert found / found[0] == pytest.approx(made / made[0], abs=0.1)
 
 
-def test_several_pieces_of_evidence_are_not_held_against_each_other() -> None:
+def test_several_evidence_messages_do_not_compete() -> None:
     made = np.array([2.0, -1.0, 0.5])
-    found = fit_ranking(questions(made, 200, evidence=4))
+    found = fit_ranking(make_examples(made, 200, evidence=4))
     assert found / found[0] == pytest.approx(made / made[0], abs=0.1)
 
 
-def test_a_part_that_is_always_alike_weighs_nothing() -> None:
+def test_constant_component_gets_zero_weight() -> None:
     examples = [
         RankingExample(one.data_set, np.column_stack([one.parts, np.ones(30)]), one.is_evidence)
-        for one in questions(np.array([1.0, 1.0]), 20)
+        for one in make_examples(np.array([1.0, 1.0]), 20)
     ]
     assert fit_ranking(examples)[2] == pytest.approx(0.0)
 
 
-def test_a_part_in_another_unit_weighs_the_same() -> None:
-    examples = questions(np.array([1.0, 2.0]), 50)
+def test_weight_is_independent_of_unit() -> None:
+    examples = make_examples(np.array([1.0, 2.0]), 50)
     scaled = [
         RankingExample(one.data_set, one.parts * [1.0, 10.0], one.is_evidence) for one in examples
     ]
     assert fit_ranking(scaled) * [1.0, 10.0] == pytest.approx(fit_ranking(examples), rel=1e-3)
 
 
-def test_a_data_set_counts_the_same_however_large_it_is() -> None:
-    one_way = questions(np.array([1.0, 0.0]), 10, data_set="a")
-    other_way = questions(np.array([0.0, 1.0]), 10, data_set="b")
+def test_dataset_weight_is_independent_of_its_size() -> None:
+    one_way = make_examples(np.array([1.0, 0.0]), 10, data_set="a")
+    other_way = make_examples(np.array([0.0, 1.0]), 10, data_set="b")
     few = fit_ranking([*one_way, *other_way])
     assert fit_ranking([*one_way, *other_way * 20]) == pytest.approx(few, rel=1e-3)
 
 
-def test_questions_without_a_choice_take_no_part() -> None:
-    examples = questions(np.array([1.0, 1.0]), 10)
+def test_questions_without_contrast_are_ignored() -> None:
+    examples = make_examples(np.array([1.0, 1.0]), 10)
     nothing = RankingExample("a", np.ones((4, 2)), np.zeros(4, dtype=bool))
     everything = RankingExample("a", np.ones((4, 2)), np.ones(4, dtype=bool))
     assert np.array_equal(fit_ranking([*examples, nothing, everything]), fit_ranking(examples))

@@ -1,4 +1,4 @@
-"""Running a system over conversations, and reporting what it did."""
+"""Running a system over conversations, and the report."""
 
 import json
 from collections.abc import Sequence
@@ -31,11 +31,11 @@ BEGIN = datetime(2024, 5, 1, tzinfo=UTC)
 LATER = datetime(2024, 6, 1, tzinfo=UTC)
 
 
-def message(id_: str, text: str = "text") -> Message:
+def make_message(id_: str, text: str = "text") -> Message:
     return Message(None, text, role=Role.USER, at=BEGIN, external_id=id_)
 
 
-def question(text: str, *evidence: str, category: str = "plain") -> Question:
+def make_question(text: str, *evidence: str, category: str = "plain") -> Question:
     return Question(text, "", category, evidence, LATER)
 
 
@@ -43,18 +43,18 @@ CONVERSATION = Conversation(
     "c1",
     "ann",
     (
-        DialogueSession("s1", (message("m1"), message("m2"))),
-        DialogueSession("s2", (message("m3"),)),
+        DialogueSession("s1", (make_message("m1"), make_message("m2"))),
+        DialogueSession("s2", (make_message("m3"),)),
     ),
     (
-        question("first", "m1"),
-        question("second", "m3", "m2", category="hard"),
-        question("nobody knows"),
+        make_question("first", "m1"),
+        make_question("second", "m3", "m2", category="hard"),
+        make_question("nobody knows"),
     ),
 )
 
 
-def fixed(results: Sequence[Sequence[str]]) -> Recall:
+def make_fixed_recall(results: Sequence[Sequence[str]]) -> Recall:
     return lambda _question, _k: Answer(results, tokens=70)
 
 
@@ -69,21 +69,25 @@ def test_only_questions_with_evidence_are_asked() -> None:
     assert asked == ["first", "second"]
 
 
-def test_the_time_of_an_answer_is_taken_in_milliseconds() -> None:
+def test_answer_time_is_measured_in_milliseconds() -> None:
     ticks = iter([1.0, 1.25, 2.0, 2.5])
-    outcomes = run_questions(lambda _: fixed([]), [CONVERSATION], timer=lambda: next(ticks))
+    outcomes = run_questions(
+        lambda _: make_fixed_recall([]), [CONVERSATION], timer=lambda: next(ticks)
+    )
     assert [outcome.ms for outcome in outcomes] == [250.0, 500.0]
 
 
-def test_results_are_measured_by_the_messages_they_stand_for() -> None:
-    first, second = run_questions(lambda _: fixed([("m2", "m3"), ("m1",)]), [CONVERSATION])
+def test_metrics_use_source_messages_of_results() -> None:
+    first, second = run_questions(
+        lambda _: make_fixed_recall([("m2", "m3"), ("m1",)]), [CONVERSATION]
+    )
     assert first.measures["mrr"] == pytest.approx(1 / 3)
     assert second.measures["recall@5"] == 1.0
     assert second.measures["session_recall@10"] == 1.0
 
 
-def test_figures_are_over_all_and_over_each_category() -> None:
-    outcomes = run_questions(lambda _: fixed([("m1",)]), [CONVERSATION])
+def test_figures_cover_all_and_each_category() -> None:
+    outcomes = run_questions(lambda _: make_fixed_recall([("m1",)]), [CONVERSATION])
     found = compute_figures(outcomes, np.random.default_rng(1))
     assert list(found) == [ALL_CATEGORIES, "hard", "plain"]
     assert found[ALL_CATEGORIES].questions == 2
@@ -97,23 +101,23 @@ def test_no_questions_give_no_figures() -> None:
     assert compute_figures((), np.random.default_rng(1)) == {}
 
 
-def a_report() -> Report:
-    outcomes = run_questions(lambda _: fixed([("m1",)]), [CONVERSATION])
+def make_report() -> Report:
+    outcomes = run_questions(lambda _: make_fixed_recall([("m1",)]), [CONVERSATION])
     systems = {"mine": compute_figures(outcomes, np.random.default_rng(1))}
     return Report("made up", systems, {"machine": "a small one"})
 
 
-def test_the_table_names_systems_categories_and_facts() -> None:
+def test_table_names_systems_categories_and_facts() -> None:
     shown = StringIO()
-    Console(width=200, file=shown).print(render_report(a_report()))
+    Console(width=200, file=shown).print(render_report(make_report()))
     text = shown.getvalue()
     for word in ("mine", "hard", "plain", "R@10", "session R@10", "50.0", "machine: a small one"):
         assert word in text
 
 
-def test_a_narrow_table_shows_the_chief_measures_whole() -> None:
+def test_narrow_table_shows_main_metrics_without_truncation() -> None:
     shown = StringIO()
-    Console(width=80, file=shown).print(render_report(a_report(), columns=80))
+    Console(width=80, file=shown).print(render_report(make_report(), columns=80))
     text = shown.getvalue()
     assert "…" not in text
     assert "R@10" in text
@@ -121,28 +125,28 @@ def test_a_narrow_table_shows_the_chief_measures_whole() -> None:
     assert "or --json" in text
 
 
-def test_each_step_is_told() -> None:
-    told: list[int] = []
-    run_questions(lambda _: fixed([]), [CONVERSATION], on_progress=told.append)
-    assert sum(told) == count_steps([CONVERSATION]) == 3
+def test_every_step_is_reported() -> None:
+    steps: list[int] = []
+    run_questions(lambda _: make_fixed_recall([]), [CONVERSATION], on_progress=steps.append)
+    assert sum(steps) == count_steps([CONVERSATION]) == 3
 
 
-def test_a_system_that_was_asked_nothing_has_no_row() -> None:
+def test_system_without_questions_has_no_row() -> None:
     shown = StringIO()
     Console(width=200, file=shown).print(render_report(Report("made up", {"idle": {}})))
     assert "R@10" in shown.getvalue()
 
 
-def test_the_report_survives_json() -> None:
-    value = json.loads(json.dumps(report_as_json(a_report())))
+def test_report_is_serialised_as_json() -> None:
+    value = json.loads(json.dumps(report_as_json(make_report())))
     measures = value["systems"]["mine"]["all"]["measures"]
     assert measures["recall@10"]["mean"] == 0.5
     assert set(measures["mrr"]) == {"mean", "low", "high"}
 
 
 @dataclass
-class MemoryOfOne:
-    """An owner whose every recall finds the messages logged, newest first."""
+class FakeOwnerMemory:
+    """An owner whose every recall returns the logged messages, newest first."""
 
     clock: QuestionClock
     logged: dict[str, Sequence[Message]] = field(default_factory=dict)
@@ -159,17 +163,17 @@ class MemoryOfOne:
 
 
 @dataclass
-class Owners:
+class FakeEngine:
     clock: QuestionClock
-    views: dict[str, MemoryOfOne] = field(default_factory=dict)
+    views: dict[str, FakeOwnerMemory] = field(default_factory=dict)
 
-    def owner(self, owner: str) -> MemoryOfOne:
-        return self.views.setdefault(owner, MemoryOfOne(self.clock))
+    def owner(self, owner: str) -> FakeOwnerMemory:
+        return self.views.setdefault(owner, FakeOwnerMemory(self.clock))
 
 
-def test_the_engine_is_told_the_sessions_and_asked_when_the_question_is() -> None:
+def test_engine_logs_sessions_and_recalls_at_question_time() -> None:
     clock = QuestionClock()
-    engine = Owners(clock)
+    engine = FakeEngine(clock)
     recall = build_system(engine, clock, token_budget=500)(CONVERSATION)
     assert clock.now() == BEGIN
     answer = recall(CONVERSATION.questions[0], 7)
@@ -179,7 +183,7 @@ def test_the_engine_is_told_the_sessions_and_asked_when_the_question_is() -> Non
     assert answer == Answer([("m3",), ("m2",), ("m1",)], 3)
 
 
-def test_a_memory_stands_for_the_messages_it_was_made_from() -> None:
+def test_memory_maps_to_its_source_messages() -> None:
     sources = (
         Source("1", external_id="m1"),
         Source("2", record_type="memory", external_id="not a message"),

@@ -1,4 +1,4 @@
-"""A JSON array read element by element."""
+"""A JSON array, read element by element."""
 
 import io
 import json
@@ -21,18 +21,18 @@ JSON: st.SearchStrategy[Any] = st.recursive(
 )
 
 
-def read(data: bytes) -> list[tuple[int, object]]:
+def read_elements(data: bytes) -> list[tuple[int, object]]:
     return list(iter_elements(io.BytesIO(data), "file.json"))
 
 
-def refused(data: bytes) -> InvalidInput:
+def get_read_error(data: bytes) -> InvalidInput:
     with pytest.raises(InvalidInput) as caught:
-        read(data)
+        read_elements(data)
     return caught.value
 
 
 @given(st.lists(JSON, max_size=5), st.booleans(), st.integers(1, 40))
-def test_it_gives_what_the_standard_parser_gives_whatever_the_size_of_reads(
+def test_elements_equal_standard_parser_for_any_chunk_size(
     values: list[object],
     ascii_only: bool,  # noqa: FBT001
     chunk: int,
@@ -41,24 +41,24 @@ def test_it_gives_what_the_standard_parser_gives_whatever_the_size_of_reads(
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(files, "CHUNK_BYTES", chunk)
         try:
-            found = [value for _, value in read(data)]
+            found = [value for _, value in read_elements(data)]
         except InvalidInput:
-            # A lone surrogate written as such is no UTF-8.
+            # An escaped lone surrogate is invalid UTF-8.
             assert "\\ud" not in str(values) or not ascii_only
             return
     assert found == json.loads(data)
 
 
-def test_every_element_knows_its_line() -> None:
-    assert read(b'\n[ {"a":\n 1},\n\n "x",\n7]') == [(2, {"a": 1}), (5, "x"), (6, 7)]
+def test_each_element_has_its_line_number() -> None:
+    assert read_elements(b'\n[ {"a":\n 1},\n\n "x",\n7]') == [(2, {"a": 1}), (5, "x"), (6, 7)]
 
 
-def test_an_empty_array_has_no_elements() -> None:
-    assert read(b" [ ] ") == []
+def test_empty_array_has_no_elements() -> None:
+    assert read_elements(b" [ ] ") == []
 
 
-def test_a_byte_order_mark_is_no_part_of_the_text() -> None:
-    assert read(b"\xef\xbb\xbf[1]") == [(1, 1)]
+def test_byte_order_mark_is_ignored() -> None:
+    assert read_elements(b"\xef\xbb\xbf[1]") == [(1, 1)]
 
 
 @check_each(
@@ -74,14 +74,14 @@ def test_a_byte_order_mark_is_no_part_of_the_text() -> None:
         (b"[" * 200_000, "file.json:1", "nested too deeply"),
     ],
 )
-def test_what_is_no_array_is_an_error_with_its_line(data: bytes, field: str, problem: str) -> None:
-    error = refused(data)
+def test_malformed_array_is_reported_with_line(data: bytes, field: str, problem: str) -> None:
+    error = get_read_error(data)
     assert error.field == field
     assert problem in error.problem
 
 
 @pytest.mark.parametrize("element", [b'"%s"', b"[%s]"])
-def test_an_element_over_the_limit_is_refused_without_reading_on(
+def test_oversized_element_is_rejected_without_reading_on(
     element: bytes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(files, "CHUNK_BYTES", 100)
@@ -95,14 +95,16 @@ def test_an_element_over_the_limit_is_refused_without_reading_on(
     assert file.tell() < 2_000
 
 
-def test_a_list_of_many_elements_may_be_longer_than_one(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_array_may_be_longer_than_one_element(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(files, "CHUNK_BYTES", 100)
     monkeypatch.setattr(files, "MAX_ELEMENT_CHARS", 1_000)
     text = "a" * 900
     data = json.dumps([text] * 20, indent=600).encode()
-    assert [value for _, value in read(data)] == [text] * 20
+    assert [value for _, value in read_elements(data)] == [text] * 20
 
 
-def test_a_real_limit_takes_a_conversation_of_the_longest_messages() -> None:
+def test_default_limit_accepts_conversation_of_longest_messages() -> None:
     text = "a" * MAX_MESSAGE_CHARS
-    assert [value for _, value in read(json.dumps([[text] * 15]).encode())] == [[text] * 15]
+    assert [value for _, value in read_elements(json.dumps([[text] * 15]).encode())] == [
+        [text] * 15
+    ]

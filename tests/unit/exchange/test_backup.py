@@ -1,4 +1,4 @@
-"""What `export` writes is read back unchanged."""
+"""The output of `export` is read back unchanged."""
 
 import io
 from datetime import UTC, datetime
@@ -92,44 +92,44 @@ RECORDS = st.lists(
 )
 
 
-def written(records: list[Record | ImportedMemory]) -> bytes:
+def write_records(records: list[Record | ImportedMemory]) -> bytes:
     return b"".join(jsonl.write_export(records, "alice", NOW))
 
 
-def read(data: bytes, owner: str = "alice") -> list[Record | ImportedMemory]:
+def read_records(data: bytes, owner: str = "alice") -> list[Record | ImportedMemory]:
     return list(jsonl.read_export(io.BytesIO(data), "file", owner))
 
 
 @given(RECORDS)
-def test_what_was_written_is_read_back(records: list[Record | ImportedMemory]) -> None:
-    data = written(records)
+def test_records_survive_export_and_import(records: list[Record | ImportedMemory]) -> None:
+    data = write_records(records)
     assert jsonl.is_export(io.BytesIO(data))
-    assert read(data) == records
+    assert read_records(data) == records
     assert data.count(b"\n") == len(records) + 1
 
 
-def test_it_can_be_read_for_another_owner() -> None:
+def test_export_can_be_read_for_another_owner() -> None:
     memory = Memory(
         id="m", owner_id="alice", kind="fact", content="x", created_at=NOW, updated_at=NOW
     )
     history = History((Version(memory, NOW, None),), ())
-    (record,) = read(written([MemoryRecord(memory, history)]), owner="bob")
+    (record,) = read_records(write_records([MemoryRecord(memory, history)]), owner="bob")
     assert isinstance(record, MemoryRecord)
     assert record.memory.owner_id == "bob"
     assert record.history.versions[0].memory.owner_id == "bob"
 
 
 @check_each("data", [b"", b"\n", b'{"content": "x"}', b"[]", b"{", b"\xff", b"[" * 9999])
-def test_other_files_are_no_backups(data: bytes) -> None:
+def test_other_files_are_not_exports(data: bytes) -> None:
     file = io.BytesIO(data)
     assert not jsonl.is_export(file)
     assert file.tell() == 0
 
 
-def test_a_newer_form_is_refused() -> None:
-    data = written([]).replace(b'"version":1', b'"version":2')
+def test_newer_export_version_is_rejected() -> None:
+    data = write_records([]).replace(b'"version":1', b'"version":2')
     with pytest.raises(InvalidInput, match="file:1: is an export of version 2"):
-        read(data)
+        read_records(data)
 
 
 @check_each(
@@ -147,16 +147,16 @@ def test_a_newer_form_is_refused() -> None:
         ),
     ],
 )
-def test_a_bad_line_is_an_error_that_names_it_before_anything_is_given(
-    line: bytes, problem: str
-) -> None:
-    reading = jsonl.read_export(io.BytesIO(written([SessionEnd("s", NOW)]) + line), "file", "alice")
+def test_invalid_line_is_named_before_any_record_is_yielded(line: bytes, problem: str) -> None:
+    reading = jsonl.read_export(
+        io.BytesIO(write_records([SessionEnd("s", NOW)]) + line), "file", "alice"
+    )
     with pytest.raises(InvalidInput) as caught:
         next(reading)
     assert caught.value.field == "file:3"
     assert problem in caught.value.problem
 
 
-def test_a_message_that_was_never_stored_is_not_written() -> None:
+def test_unstored_message_cannot_be_exported() -> None:
     with pytest.raises(InvalidInput, match="was never stored"):
-        written([Message("Ann", "x")])
+        write_records([Message("Ann", "x")])

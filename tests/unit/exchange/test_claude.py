@@ -1,4 +1,4 @@
-"""Claude's export."""
+"""Import of Claude's export."""
 
 import io
 import json
@@ -13,7 +13,7 @@ from memolith.import_export.chats import read_claude
 from memolith.import_export.records import Transcript
 
 
-def said(uuid: str, sender: str, text: str = "", **more: Any) -> dict[str, Any]:
+def make_message(uuid: str, sender: str, text: str = "", **more: Any) -> dict[str, Any]:
     return {
         "uuid": uuid,
         "sender": sender,
@@ -23,13 +23,15 @@ def said(uuid: str, sender: str, text: str = "", **more: Any) -> dict[str, Any]:
     }
 
 
-def parsed(*messages: dict[str, Any]) -> list[Transcript]:
+def read_transcripts(*messages: dict[str, Any]) -> list[Transcript]:
     conversation = {"uuid": "c1", "created_at": "2024-05-01T00:00:00Z", "chat_messages": messages}
     return list(read_claude(io.BytesIO(json.dumps([conversation]).encode()), "conversations.json"))
 
 
-def test_messages_come_with_role_time_and_their_own_ids() -> None:
-    (transcript,) = parsed(said("m1", "human", "Hi"), said("m2", "assistant", "Hello"))
+def test_messages_have_role_time_and_own_ids() -> None:
+    (transcript,) = read_transcripts(
+        make_message("m1", "human", "Hi"), make_message("m2", "assistant", "Hello")
+    )
     first, second = transcript.messages
     assert transcript.session_id == "claude:c1"
     assert (first.role, first.content, first.external_id) == (Role.USER, "Hi", "m1")
@@ -37,7 +39,7 @@ def test_messages_come_with_role_time_and_their_own_ids() -> None:
     assert second.role == Role.ASSISTANT
 
 
-def test_text_blocks_are_kept_and_tools_and_thoughts_are_not() -> None:
+def test_only_text_blocks_are_imported() -> None:
     content = [
         {"type": "thinking", "thinking": "hm", "text": "hm"},
         {"type": "text", "text": "One."},
@@ -46,28 +48,28 @@ def test_text_blocks_are_kept_and_tools_and_thoughts_are_not() -> None:
         {"type": "text", "text": "Two."},
         {"type": "text", "text": None},
     ]
-    (transcript,) = parsed(said("m", "assistant", "One. Two.", content=content))
+    (transcript,) = read_transcripts(make_message("m", "assistant", "One. Two.", content=content))
     assert transcript.messages[0].content == "One.\nTwo."
 
 
 def test_attachments_are_named() -> None:
     files = {"attachments": [{"file_name": "a.txt"}], "files": [{"file_name": "b.png"}, {}]}
-    (transcript,) = parsed(said("m", "human", "See", **files))
+    (transcript,) = read_transcripts(make_message("m", "human", "See", **files))
     assert (
         transcript.messages[0].content
         == "See\n[attached: a.txt]\n[attached: b.png]\n[attached: file]"
     )
 
 
-def test_empty_messages_and_conversations_are_left_out() -> None:
-    assert parsed() == []
-    assert parsed(said("m", "human", " ")) == []
+def test_empty_messages_and_conversations_are_skipped() -> None:
+    assert read_transcripts() == []
+    assert read_transcripts(make_message("m", "human", " ")) == []
 
 
-def test_a_time_without_a_zone_is_utc_and_a_missing_one_that_of_the_conversation() -> None:
-    (transcript,) = parsed(
-        said("a", "human", "x", created_at=None),
-        said("b", "human", "y", created_at="2024-05-08T13:56:00"),
+def test_naive_time_is_utc_and_missing_time_is_conversations() -> None:
+    (transcript,) = read_transcripts(
+        make_message("a", "human", "x", created_at=None),
+        make_message("b", "human", "y", created_at="2024-05-08T13:56:00"),
     )
     assert [message.at for message in transcript.messages] == [
         datetime(2024, 5, 1, tzinfo=UTC),
@@ -75,11 +77,11 @@ def test_a_time_without_a_zone_is_utc_and_a_missing_one_that_of_the_conversation
     ]
 
 
-def test_an_unknown_sender_is_an_error() -> None:
+def test_unknown_sender_is_rejected() -> None:
     with pytest.raises(InvalidInput, match="unknown sender 'robot'"):
-        parsed(said("m", "robot", "x"))
+        read_transcripts(make_message("m", "robot", "x"))
 
 
-def test_another_form_is_an_error_with_its_line() -> None:
+def test_other_format_is_reported_with_line() -> None:
     with pytest.raises(InvalidInput, match=r"conversations.json:1: .*chat_messages"):
         list(read_claude(io.BytesIO(b'[{"uuid": "c"}]'), "conversations.json"))

@@ -1,4 +1,4 @@
-"""Opening what is to be read."""
+"""Opening files to import."""
 
 import io
 import zipfile
@@ -10,7 +10,7 @@ from memolith.errors import InvalidInput
 from memolith.import_export.files import iter_conversation_files, open_binary, open_rereadable
 
 
-def archive(members: dict[str, str]) -> io.BytesIO:
+def make_archive(members: dict[str, str]) -> io.BytesIO:
     data = io.BytesIO()
     with zipfile.ZipFile(data, "w") as made:
         for name, text in members.items():
@@ -19,47 +19,49 @@ def archive(members: dict[str, str]) -> io.BytesIO:
     return data
 
 
-def contents(file: io.BytesIO) -> list[tuple[str, bytes]]:
+def read_contents(file: io.BytesIO) -> list[tuple[str, bytes]]:
     return [(name, inner.read()) for name, inner in iter_conversation_files(file, "export")]
 
 
-def test_a_plain_file_is_itself() -> None:
-    assert contents(io.BytesIO(b"[]")) == [("export", b"[]")]
+def test_plain_file_is_read_unchanged() -> None:
+    assert read_contents(io.BytesIO(b"[]")) == [("export", b"[]")]
 
 
-def test_of_an_archive_all_conversations_are_read_in_order() -> None:
-    file = archive({"x/conversations-1.json": "b", "x/conversations-0.json": "a", "user.json": "c"})
-    assert contents(file) == [
+def test_all_conversations_in_archive_are_read_in_order() -> None:
+    file = make_archive(
+        {"x/conversations-1.json": "b", "x/conversations-0.json": "a", "user.json": "c"}
+    )
+    assert read_contents(file) == [
         ("export/x/conversations-0.json", b"a"),
         ("export/x/conversations-1.json", b"b"),
     ]
 
 
-def test_an_archive_without_conversations_is_an_error() -> None:
+def test_archive_without_conversations_is_rejected() -> None:
     with pytest.raises(InvalidInput, match=r"contains no conversations.json"):
-        contents(archive({"user.json": "c"}))
+        read_contents(make_archive({"user.json": "c"}))
 
 
-def test_a_missing_file_is_an_error(tmp_path: Path) -> None:
+def test_missing_file_is_rejected(tmp_path: Path) -> None:
     with pytest.raises(InvalidInput, match="no such file"), open_binary(tmp_path / "none"):
         pass
 
 
 class Pipe(io.BytesIO):
-    """What can be read once."""
+    """A stream that can be read only once."""
 
     def seekable(self) -> bool:
         return False
 
 
-def test_a_pipe_can_be_read_twice() -> None:
+def test_pipe_can_be_read_twice() -> None:
     with open_rereadable(Pipe(b"text")) as file:
         assert file.read() == b"text"
         file.seek(0)
         assert file.read() == b"text"
 
 
-def test_a_file_is_not_copied() -> None:
+def test_seekable_file_is_not_copied() -> None:
     source = io.BytesIO(b"text")
     with open_rereadable(source) as file:
         assert file is source

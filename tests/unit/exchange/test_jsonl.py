@@ -1,4 +1,4 @@
-"""Messages and memories, a line each."""
+"""Import of messages and memories, one for each line."""
 
 import io
 from datetime import UTC, datetime
@@ -13,17 +13,17 @@ from memolith.import_export.records import Transcript
 from support.rows import check_each
 
 
-def parsed(*lines: str) -> list[Transcript | ImportedMemory]:
+def read_records(*lines: str) -> list[Transcript | ImportedMemory]:
     return list(read_jsonl(io.BytesIO("\n".join(lines).encode()), "file"))
 
 
-def messages(*lines: str) -> list[Message]:
-    found = parsed(*lines)
+def read_messages(*lines: str) -> list[Message]:
+    found = read_records(*lines)
     return [message for each in found if isinstance(each, Transcript) for message in each.messages]
 
 
-def test_a_message_has_what_its_line_says() -> None:
-    (transcript,) = parsed(
+def test_message_has_every_field_of_its_line() -> None:
+    (transcript,) = read_records(
         '{"type": "message", "session": "s1", "id": "m1", "speaker": "Ann", "role": "participant",'
         ' "at": "2024-05-08T13:56:00Z", "content": "Hi"}'
     )
@@ -31,20 +31,20 @@ def test_a_message_has_what_its_line_says() -> None:
     assert transcript == Transcript("s1", (Message("Ann", "Hi", Role.PARTICIPANT, at, "m1"),))
 
 
-def test_only_the_content_is_needed() -> None:
-    (transcript,) = parsed('{"content": "Hi"}')
+def test_only_content_is_required() -> None:
+    (transcript,) = read_records('{"content": "Hi"}')
     assert isinstance(transcript, Transcript)
     assert transcript.session_id == "import"
     assert transcript.messages[0].role is None
 
 
-def test_a_memory_has_what_its_line_says() -> None:
-    (memory,) = parsed('{"type": "memory", "content": "x", "kind": "fact", "tags": ["a"]}')
+def test_memory_has_every_field_of_its_line() -> None:
+    (memory,) = read_records('{"type": "memory", "content": "x", "kind": "fact", "tags": ["a"]}')
     assert memory == ImportedMemory(content="x", kind="fact", tags=("a",), origin=Origin.IMPORT)
 
 
-def test_lines_of_one_session_come_together_and_the_order_stays() -> None:
-    found = parsed(
+def test_adjacent_lines_of_session_are_grouped_in_order() -> None:
+    found = read_records(
         '{"session": "a", "content": "1"}',
         '{"session": "a", "content": "2"}',
         "",
@@ -61,17 +61,20 @@ def test_lines_of_one_session_come_together_and_the_order_stays() -> None:
     assert shape == [("a", ["1", "2"]), ("b", ["3"]), "m", ("b", ["4"])]
 
 
-def test_long_sessions_come_in_stretches() -> None:
-    found = parsed(*(f'{{"content": "{number}"}}' for number in range(IMPORT_BATCH_SIZE + 1)))
+def test_long_session_is_split_into_batches() -> None:
+    found = read_records(*(f'{{"content": "{number}"}}' for number in range(IMPORT_BATCH_SIZE + 1)))
     sizes = [len(each.messages) for each in found if isinstance(each, Transcript)]
     assert sizes == [IMPORT_BATCH_SIZE, 1]
 
 
-def test_made_up_ids_are_the_same_at_every_reading_and_tell_repetitions_apart() -> None:
+def test_generated_ids_are_stable_and_unique_for_repetitions() -> None:
     lines = ['{"content": "yes"}', '{"content": "yes"}', '{"content": "no"}']
-    first = [message.external_id for message in messages(*lines)]
+    first = [message.external_id for message in read_messages(*lines)]
     assert len(set(first)) == 3
-    assert first == [message.external_id for message in messages(*lines, '{"content": "more"}')][:3]
+    assert (
+        first
+        == [message.external_id for message in read_messages(*lines, '{"content": "more"}')][:3]
+    )
 
 
 @check_each(
@@ -92,9 +95,7 @@ def test_made_up_ids_are_the_same_at_every_reading_and_tell_repetitions_apart() 
         ('{"x":' * 100_000, "too deeply"),
     ],
 )
-def test_a_bad_line_is_an_error_that_names_it_and_nothing_is_yielded(
-    line: str, problem: str
-) -> None:
+def test_invalid_line_is_named_before_anything_is_yielded(line: str, problem: str) -> None:
     data = b'{"content": "good"}\n\n' + line.encode("utf-8", "surrogateescape")
     reading = read_jsonl(io.BytesIO(data), "file")
     with pytest.raises(InvalidInput) as caught:

@@ -31,22 +31,22 @@ MEM0 = {
     ],
     "relations": [],
 }
-TOLD = [AuditEntry("0196", "Likes tea", None, Origin.USER), AuditEntry("2", "Lives in Oslo")]
+ENTRIES = [AuditEntry("0196", "Likes tea", None, Origin.USER), AuditEntry("2", "Lives in Oslo")]
 
 
-def found(content: str | bytes, format_: MemoryFormat | None = None) -> list[AuditEntry]:
+def read_entries(content: str | bytes, format_: MemoryFormat | None = None) -> list[AuditEntry]:
     data = content.encode() if isinstance(content, str) else content
     return list(read_memories(io.BytesIO(data), "m", format_))
 
 
 @check_each("indent", [None, 2])
 @check_each("given", [MEM0, MEM0["results"], {"memories": MEM0["results"]}])
-def test_what_mem0_gives_is_read_in_any_wrapping(given: Any, indent: int | None) -> None:
-    assert found(json.dumps(given, indent=indent)) == TOLD
-    assert found("\ufeff" + json.dumps(given, indent=indent), "mem0") == TOLD
+def test_mem0_export_is_read_in_any_wrapper(given: Any, indent: int | None) -> None:
+    assert read_entries(json.dumps(given, indent=indent)) == ENTRIES
+    assert read_entries("\ufeff" + json.dumps(given, indent=indent), "mem0") == ENTRIES
 
 
-def test_lines_are_read_under_the_names_that_programs_use() -> None:
+def test_lines_are_read_under_common_field_names() -> None:
     lines = [
         '"Likes tea"',
         '{"content": "Likes jazz", "id": "x", "key": "music", "origin": "assistant"}',
@@ -55,7 +55,7 @@ def test_lines_are_read_under_the_names_that_programs_use() -> None:
         '{"type": "memory", "content": "Likes snow"}',
         '{"type": "message", "content": "Hello!", "speaker": "Ann"}',
     ]
-    assert found("\n".join(lines)) == [
+    assert read_entries("\n".join(lines)) == [
         AuditEntry("m:1", "Likes tea"),
         AuditEntry("x", "Likes jazz", "music", Origin.ASSISTANT),
         AuditEntry("m:3", "Likes rain"),
@@ -63,8 +63,8 @@ def test_lines_are_read_under_the_names_that_programs_use() -> None:
     ]
 
 
-def exported(text: str, key: str) -> bytes:
-    """Return what `memolith export` writes of one memory."""
+def make_export(text: str, key: str) -> bytes:
+    """Return the output of `memolith export` for one memory."""
     clock = SettableClock(datetime(2025, 1, 1, tzinfo=UTC))
     with Memolith.open(":memory:", embedder=HashingEmbedder(), tokens=WordCounter()) as memory:
         owner = memory.owner("alice")
@@ -72,17 +72,17 @@ def exported(text: str, key: str) -> bytes:
         return b"".join(jsonl.write_export(owner.export(), "alice", clock.now()))
 
 
-def test_of_our_own_export_the_active_memories_are_read() -> None:
+def test_only_active_memories_of_own_export_are_read() -> None:
     clock = SettableClock(datetime(2025, 1, 1, tzinfo=UTC))
     with Memolith.open(
         ":memory:", embedder=HashingEmbedder(), clock=clock, tokens=WordCounter()
     ) as memory:
         owner = memory.owner("alice")
         owner.learn("Hello!", "Hi!")
-        kept = owner.remember("Likes tea", key="tea", origin="tool")
-        owner.supersede(owner.remember("Likes milk").id, kept.id)
+        active = owner.remember("Likes tea", key="tea", origin="tool")
+        owner.supersede(owner.remember("Likes milk").id, active.id)
         lines = b"".join(jsonl.write_export(owner.export(), "alice", clock.now()))
-    assert found(lines) == [AuditEntry(kept.id, "Likes tea", "tea", Origin.TOOL)]
+    assert read_entries(lines) == [AuditEntry(active.id, "Likes tea", "tea", Origin.TOOL)]
 
 
 @check_each(
@@ -104,7 +104,7 @@ def test_of_our_own_export_the_active_memories_are_read() -> None:
         ),
     ],
 )
-def test_the_form_is_told_by_the_beginning(content: str, form: str) -> None:
+def test_format_is_detected_from_beginning_of_file(content: str, form: str) -> None:
     assert detect_format(io.BytesIO(content.encode())) == form
 
 
@@ -130,26 +130,28 @@ def test_the_form_is_told_by_the_beginning(content: str, form: str) -> None:
         (b'{\n"results": ["\xff"]}', "m", "UTF-8"),
     ],
 )
-def test_what_is_wrong_names_the_line(content: str | bytes, field: str, problem: str) -> None:
+def test_invalid_content_is_reported_with_line(
+    content: str | bytes, field: str, problem: str
+) -> None:
     with pytest.raises(InvalidInput, match=problem) as caught:
-        found(content)
+        read_entries(content)
     assert caught.value.field == field
 
 
-SAID = "My password is hunter2-and-more"
+REMARK = "My password is hunter2-and-more"
 
 
 @check_each("format_", ["mem0", "jsonl", "memolith"])
-def test_secrets_are_left_out(format_: MemoryFormat) -> None:
+def test_secrets_are_redacted_from_entries(format_: MemoryFormat) -> None:
     plain = "My password is [REDACTED]"
-    (told,) = found(json.dumps(SAID))
-    assert told.text == plain
-    item = {"id": SAID, "key": SAID, "content": SAID}
+    (entry,) = read_entries(json.dumps(REMARK))
+    assert entry.text == plain
+    item = {"id": REMARK, "key": REMARK, "content": REMARK}
     lines = {
         "mem0": json.dumps([item]).encode(),
         "jsonl": json.dumps(item).encode(),
-        "memolith": exported("Likes tea", key="tea").replace(b"Likes tea", SAID.encode()),
+        "memolith": make_export("Likes tea", key="tea").replace(b"Likes tea", REMARK.encode()),
     }
-    (told,) = found(lines[format_], format_)
-    assert told.text == plain
-    assert (told.id, told.key) == (plain, plain) or format_ == "memolith"
+    (entry,) = read_entries(lines[format_], format_)
+    assert entry.text == plain
+    assert (entry.id, entry.key) == (plain, plain) or format_ == "memolith"

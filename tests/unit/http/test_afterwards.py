@@ -1,4 +1,4 @@
-"""What is done after a reply: in order, each owner's by itself, and all of it before the end."""
+"""Jobs after a reply run in order for each owner, and all of them before shutdown."""
 
 from __future__ import annotations
 
@@ -17,72 +17,70 @@ def failed() -> list[BaseException]:
 
 
 @pytest.fixture
-def afterwards(failed: list[BaseException]) -> Iterator[BackgroundQueue]:
+def queue(failed: list[BaseException]) -> Iterator[BackgroundQueue]:
     made = BackgroundQueue(failed.append, retry_delays_s=(0.01, 0.01), max_pending=100)
     yield made
     made.close()
 
 
-def test_what_is_noted_is_waited_for_and_done_once_it_is_begun(afterwards: BackgroundQueue) -> None:
+def test_submitted_job_runs_only_once_it_is_started(queue: BackgroundQueue) -> None:
     done: list[int] = []
-    noted = afterwards.submit("alice", lambda: done.append(1))
-    assert not afterwards.wait("alice", 0)
+    noted = queue.submit("alice", lambda: done.append(1))
+    assert not queue.wait("alice", 0)
     assert done == []
     assert not noted.first_attempt.done()
     noted.start()
-    assert afterwards.wait("alice", 10)
+    assert queue.wait("alice", 10)
     assert done == [1]
     assert noted.first_attempt.done()
 
 
-def test_an_owners_are_done_in_their_order(afterwards: BackgroundQueue) -> None:
+def test_jobs_of_one_owner_run_in_order(queue: BackgroundQueue) -> None:
     done: list[int] = []
-    every = [afterwards.submit("alice", lambda n=n: done.append(n)) for n in range(50)]  # type: ignore[misc] # mypy reads no defaults of lambdas
+    every = [queue.submit("alice", lambda n=n: done.append(n)) for n in range(50)]  # type: ignore[misc] # mypy reads no defaults of lambdas
     for noted in reversed(every):
         noted.start()
-    assert afterwards.drain(10)
+    assert queue.drain(10)
     assert done == list(range(50))
 
 
-def test_one_owner_does_not_wait_for_another(afterwards: BackgroundQueue) -> None:
+def test_owner_does_not_wait_for_jobs_of_another(queue: BackgroundQueue) -> None:
     going = threading.Event()
 
     def wait() -> None:
         going.wait(10)
 
-    afterwards.submit("alice", wait).start()
-    afterwards.submit("bob", lambda: None).start()
-    assert afterwards.wait("bob", 10)
-    assert not afterwards.wait("alice", 0)
+    queue.submit("alice", wait).start()
+    queue.submit("bob", lambda: None).start()
+    assert queue.wait("bob", 10)
+    assert not queue.wait("alice", 0)
     going.set()
-    assert afterwards.wait("alice", 10)
+    assert queue.wait("alice", 10)
 
 
-def test_the_end_waits_for_what_was_noted_too(afterwards: BackgroundQueue) -> None:
+def test_drain_runs_submitted_jobs_that_were_not_started(queue: BackgroundQueue) -> None:
     done: list[int] = []
-    afterwards.submit("alice", lambda: done.append(1))
-    assert afterwards.drain(10)
+    queue.submit("alice", lambda: done.append(1))
+    assert queue.drain(10)
     assert done == [1]
 
 
-def test_nobody_waits_while_it_is_tried_again(failed: list[BaseException]) -> None:
-    afterwards = BackgroundQueue(failed.append, retry_delays_s=(60.0,))
+def test_first_attempt_completes_before_the_retry_delay(failed: list[BaseException]) -> None:
+    queue = BackgroundQueue(failed.append, retry_delays_s=(60.0,))
 
     def job() -> None:
         raise StoreUnavailable("locked")
 
-    noted = afterwards.submit("alice", job)
+    noted = queue.submit("alice", job)
     noted.start()
     noted.first_attempt.result(10)
     assert failed == []
-    assert afterwards.drain(10)
+    assert queue.drain(10)
     assert len(failed) == 1
-    afterwards.close()
+    queue.close()
 
 
-def test_what_may_pass_is_tried_again(
-    afterwards: BackgroundQueue, failed: list[BaseException]
-) -> None:
+def test_temporary_failure_is_retried(queue: BackgroundQueue, failed: list[BaseException]) -> None:
     tries: list[int] = []
 
     def job() -> None:
@@ -90,8 +88,8 @@ def test_what_may_pass_is_tried_again(
         if len(tries) < 3:
             raise StoreUnavailable("locked")
 
-    afterwards.submit("alice", job).start()
-    assert afterwards.wait("alice", 10)
+    queue.submit("alice", job).start()
+    assert queue.wait("alice", 10)
     assert (len(tries), failed) == (3, [])
 
 
@@ -99,8 +97,8 @@ def test_what_may_pass_is_tried_again(
     ("error", "tries"),
     [(StoreUnavailable("locked"), 3), (InvalidInput("x", "y"), 1), (RuntimeError("?"), 1)],
 )
-def test_what_does_not_is_told_and_the_next_is_done(
-    afterwards: BackgroundQueue, failed: list[BaseException], error: Exception, tries: int
+def test_permanent_failure_is_reported_and_the_next_job_runs(
+    queue: BackgroundQueue, failed: list[BaseException], error: Exception, tries: int
 ) -> None:
     tried: list[int] = []
     done: list[int] = []
@@ -109,16 +107,16 @@ def test_what_does_not_is_told_and_the_next_is_done(
         tried.append(1)
         raise error
 
-    afterwards.submit("alice", job)
-    afterwards.submit("alice", lambda: done.append(1)).start()
-    assert afterwards.wait("alice", 10)
+    queue.submit("alice", job)
+    queue.submit("alice", lambda: done.append(1)).start()
+    assert queue.wait("alice", 10)
     assert (failed, len(tried), done) == ([error], tries, [1])
 
 
-def test_of_too_much_the_last_is_given_up(
-    afterwards: BackgroundQueue, failed: list[BaseException]
+def test_queue_over_its_limit_drops_the_newest_job(
+    queue: BackgroundQueue, failed: list[BaseException]
 ) -> None:
     for _ in range(101):
-        afterwards.submit("alice", lambda: None)
+        queue.submit("alice", lambda: None)
     assert [type(error) for error in failed] == [StoreUnavailable]
-    assert afterwards.drain(10)
+    assert queue.drain(10)

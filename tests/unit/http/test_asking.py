@@ -1,4 +1,4 @@
-"""What a client asks, and the same with what is remembered."""
+"""Parsing of chat requests, and insertion of recalled memories."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from support.rows import check_each
 HI = {"role": "user", "content": "Hi"}
 
 
-def raw(**more: Any) -> bytes:
+def build_body(**more: Any) -> bytes:
     return json.dumps({"messages": [HI], **more}).encode()
 
 
-def test_what_is_not_changed_keeps_its_bytes() -> None:
+def test_unchanged_request_keeps_its_bytes() -> None:
     given_ = b'{ "messages":[ {"role":"user", "content":"Hi"}], "x": 1.50 }'
     ask = parse_chat_request(given_)
     assert ask.with_messages(list(ask.messages)).raw is given_
 
 
-def test_what_is_changed_keeps_all_else() -> None:
-    ask = parse_chat_request(raw(model="m", new={"a": [1, None]}))
+def test_changed_request_keeps_all_other_fields() -> None:
+    ask = parse_chat_request(build_body(model="m", new={"a": [1, None]}))
     made = json.loads(ask.with_messages(add_system_text(ask.messages, "Known.")).raw)
     assert made["messages"] == [{"role": "system", "content": "Known."}, HI]
     assert (made["model"], made["new"]) == ("m", {"a": [1, None]})
@@ -45,7 +45,9 @@ def test_what_is_changed_keeps_all_else() -> None:
         ),
     ],
 )
-def test_the_first_instruction_says_it_too(first: dict[str, Any], content: object) -> None:
+def test_memories_are_appended_to_the_first_system_message(
+    first: dict[str, Any], content: object
+) -> None:
     assert add_system_text([first, HI], "Known.") == [{**first, "content": content}, HI]
     assert add_system_text([first, HI], "") == [first, HI]
 
@@ -64,25 +66,25 @@ def test_the_first_instruction_says_it_too(first: dict[str, Any], content: objec
         (b'{"messages": []}', 422),
         (b'{"messages": ["Hi"]}', 422),
         (b'{"messages": [{"role": 1}]}', 422),
-        (raw(user=7), 422),
-        (raw(model=["m"]), 422),
+        (build_body(user=7), 422),
+        (build_body(model=["m"]), 422),
     ],
 )
-def test_what_is_no_request_is_refused(body: bytes, status: int) -> None:
+def test_invalid_request_is_rejected(body: bytes, status: int) -> None:
     with pytest.raises(Problem) as caught:
         parse_chat_request(body)
     assert caught.value.status == status
 
 
 @given(st.text())
-def test_any_text_comes_back_as_it_went(text: str) -> None:
-    ask = parse_chat_request(raw(x=text))
+def test_any_text_survives_rewriting_the_request(text: str) -> None:
+    ask = parse_chat_request(build_body(x=text))
     assert json.loads(ask.with_model("m").raw) == {"messages": [HI], "x": text, "model": "m"}
 
 
 @check_each("other", ["model", "Model", "MODEL"])
-def test_a_model_that_is_asked_for_is_named_once(other: str) -> None:
-    # A service in Go reads names in any case, the last of them; another the first of the same.
+def test_rewritten_request_names_the_model_once(other: str) -> None:
+    # A Go service ignores the case of names and uses the last; others use the first exact match.
     body = f'{{"{other}":"dear","model":"cheap","messages":[{json.dumps(HI)}]}}'.encode()
     ask = parse_chat_request(body)
     assert ask.model == "cheap"

@@ -1,4 +1,4 @@
-"""OpenAI's protocol in Anthropic's words, and back."""
+"""Translation between OpenAI's and Anthropic's protocols."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ TOOL = {"type": "function", "function": {"name": "f", "description": "does"}}
 
 
 @pytest.mark.parametrize(
-    ("chosen", "told"),
+    ("chosen", "expected"),
     [
         ("auto", {"type": "auto"}),
         ("none", {"type": "none"}),
@@ -31,24 +31,24 @@ TOOL = {"type": "function", "function": {"name": "f", "description": "does"}}
         ({"type": "function", "function": {"name": "f"}}, {"type": "tool", "name": "f"}),
     ],
 )
-def test_a_choice_of_tools_is_told(chosen: object, told: dict[str, str]) -> None:
+def test_tool_choice_is_translated(chosen: object, expected: dict[str, str]) -> None:
     made = translate_request(
         {**HI, "tools": [TOOL], "tool_choice": chosen, "parallel_tool_calls": False}
     )
     alone = {} if chosen == "none" else {"disable_parallel_tool_use": True}
-    assert made["tool_choice"] == {**told, **alone}
+    assert made["tool_choice"] == {**expected, **alone}
     assert made["tools"][0]["description"] == "does"
     assert "tool_choice" not in translate_request({**HI, "tool_choice": chosen})
 
 
-def test_a_schema_is_told() -> None:
+def test_response_schema_is_translated() -> None:
     wanted = {"type": "json_schema", "json_schema": {"name": "n", "schema": {"type": "object"}}}
     made = translate_request({**HI, "response_format": wanted})
     assert made["output_config"]["format"] == {"type": "json_schema", "schema": {"type": "object"}}
 
 
-def test_turns_of_one_speaker_are_one() -> None:
-    said = [
+def test_consecutive_messages_of_one_role_are_joined() -> None:
+    messages = [
         {"role": "system", "content": "A"},
         {"role": "user", "content": "1"},
         {"role": "user", "content": "2"},
@@ -56,17 +56,17 @@ def test_turns_of_one_speaker_are_one() -> None:
         {"role": "developer", "content": "B"},
         {"role": "user", "content": "3"},
     ]
-    made = translate_request({**HI, "messages": said})
+    made = translate_request({**HI, "messages": messages})
     assert made["system"] == "A\n\nB"
     (turn,) = made["messages"]
     assert [block["text"] for block in turn["content"]] == ["1", "2", "3"]
 
 
-def test_arguments_that_are_no_json_are_refused() -> None:
+def test_tool_arguments_that_are_not_json_are_rejected() -> None:
     call = {"id": "1", "type": "function", "function": {"name": "f", "arguments": "{"}}
-    said = {"role": "assistant", "content": None, "tool_calls": [call]}
+    message = {"role": "assistant", "content": None, "tool_calls": [call]}
     with pytest.raises(Problem):
-        translate_request({**HI, "messages": [said]})
+        translate_request({**HI, "messages": [message]})
 
 
 @check_each(
@@ -80,7 +80,7 @@ def test_arguments_that_are_no_json_are_refused() -> None:
         ("pause_turn", "length"),
     ],
 )
-def test_why_it_ended_is_told(stop: str, finish: str) -> None:
+def test_stop_reason_is_translated(stop: str, finish: str) -> None:
     made = translate_completion({"content": [], "stop_reason": stop}, 0)
     assert made["choices"][0]["finish_reason"] == finish
     assert made["choices"][0]["message"]["content"] is None
@@ -105,15 +105,17 @@ fields = ["n", "stop", "tools", "tool_choice", "response_format", "max_tokens", 
     ),
     st.dictionaries(st.sampled_from(fields), json_values),
 )
-def test_no_request_is_an_error_of_ours(said: list[dict[str, Any]], more: dict[str, Any]) -> None:
+def test_any_request_translates_or_is_rejected(
+    messages: list[dict[str, Any]], more: dict[str, Any]
+) -> None:
     with suppress(Problem):
-        assert json.dumps(translate_request({**more, "model": "m", "messages": said}))
+        assert json.dumps(translate_request({**more, "model": "m", "messages": messages}))
 
 
 @given(json_values)
-def test_what_a_failure_says_is_told_in_openais_form(body: object) -> None:
+def test_any_error_body_is_translated_to_openai_form(body: object) -> None:
     assert set(translate_error_body(body, 500)["error"]) == {"message", "type", "param", "code"}
 
 
-def test_no_chance_is_a_chance_too() -> None:
+def test_temperature_of_zero_is_preserved() -> None:
     assert translate_request({**HI, "temperature": 0})["extra_body"] == {"temperature": 0}

@@ -1,4 +1,4 @@
-"""What of a conversation a model is told, and how much of it."""
+"""The share of a conversation that is sent to a model."""
 
 from __future__ import annotations
 
@@ -19,9 +19,7 @@ turns = st.lists(
 
 
 @given(st.integers(512, 10**8), st.integers(0, 10**6))
-def test_a_window_is_shared_out_in_full_and_most_of_it_to_what_was_said(
-    window: int, memory: int
-) -> None:
+def test_window_is_allocated_in_full_and_mostly_to_conversation(window: int, memory: int) -> None:
     room = WindowAllocation.allocate(window, memory)
     assert room.reply + room.memory + room.turns == window
     assert 0 < room.reply <= ANSWER_MAX_TOKENS
@@ -30,23 +28,23 @@ def test_a_window_is_shared_out_in_full_and_most_of_it_to_what_was_said(
 
 
 @given(st.lists(st.integers(1, 100), min_size=1), st.integers(-10, 1_000))
-def test_the_newest_that_fit_are_told_and_the_last_always(costs: list[int], room: int) -> None:
+def test_newest_fitting_turns_and_always_last_turn_are_sent(costs: list[int], room: int) -> None:
     number = count_fitting_turns(costs, room)
     assert 1 <= number <= len(costs)
     assert number == 1 or sum(costs[-number:]) <= room
     assert number == len(costs) or sum(costs[-number - 1 :]) > room
 
 
-def test_of_nothing_nothing_is_told() -> None:
+def test_empty_conversation_has_no_fitting_turns() -> None:
     assert count_fitting_turns([], 10) == 0
 
 
 @given(turns)
-def test_a_user_begins_nobody_speaks_twice_in_a_row_and_no_word_of_a_user_is_lost(
-    said: list[ChatMessage],
+def test_merged_turns_alternate_and_preserve_user_text(
+    history: list[ChatMessage],
 ) -> None:
-    told = merge_turns(said)
-    assert [turn.role for turn in told[::2]] == ["user"] * len(told[::2])
-    assert [turn.role for turn in told[1::2]] == ["assistant"] * len(told[1::2])
-    users = "\n\n".join(turn.content for turn in said if turn.role == "user")
-    assert "\n\n".join(turn.content for turn in told if turn.role == "user") == users
+    merged = merge_turns(history)
+    assert [turn.role for turn in merged[::2]] == ["user"] * len(merged[::2])
+    assert [turn.role for turn in merged[1::2]] == ["assistant"] * len(merged[1::2])
+    users = "\n\n".join(turn.content for turn in history if turn.role == "user")
+    assert "\n\n".join(turn.content for turn in merged if turn.role == "user") == users

@@ -44,7 +44,7 @@ pieces = st.sampled_from(
 hostile_texts = st.lists(pieces | st.text(max_size=20), max_size=12).map("".join)
 
 
-def inside(text: str, nonce: str = NONCE) -> list[str]:
+def get_fenced_lines(text: str, nonce: str = NONCE) -> list[str]:
     first, *lines, last = fence(text, nonce).split("\n")
     assert (first, last) == (f"BEGIN TEXT {nonce}", f"END TEXT {nonce}")
     return lines
@@ -55,37 +55,37 @@ def test_no_text_closes_its_fence(text: str) -> None:
     block = fence(text, NONCE)
 
     assert block.count(NONCE) == 2
-    assert all(line.startswith(">") for line in inside(text))
+    assert all(line.startswith(">") for line in get_fenced_lines(text))
 
 
 @given(hostile_texts)
-def test_no_other_mark_of_a_line_end_makes_a_line_of_its_own(text: str) -> None:
+def test_unusual_line_separator_does_not_start_new_line(text: str) -> None:
     assert len(fence(text, NONCE).splitlines()) == len(fence(text, NONCE).split("\n"))
 
 
 @given(hostile_texts)
-def test_no_text_opens_a_tag_or_a_role(text: str) -> None:
-    body = "\n".join(inside(text))
+def test_no_text_opens_tag_or_role(text: str) -> None:
+    body = "\n".join(get_fenced_lines(text))
 
     for mark in ("<|", "<｜", "</", "<s", "＜s", "[INST]", "[SYSTEM", "<system"):
         assert mark not in body
 
 
 @given(st.text(), nonces)
-def test_the_same_text_and_nonce_give_the_same_fence(text: str, nonce: str) -> None:
+def test_fence_is_deterministic(text: str, nonce: str) -> None:
     assert fence(text, nonce) == fence(text, nonce)
 
 
 @given(hostile_texts)
-def test_what_is_fenced_already_is_fenced_once_more(text: str) -> None:
+def test_fenced_text_can_be_fenced_again(text: str) -> None:
     inner = fence(text, NONCE)
 
-    assert all(line.startswith(">") for line in inside(inner, "0" * 16))
+    assert all(line.startswith(">") for line in get_fenced_lines(inner, "0" * 16))
 
 
 @check_each("text", [*HOSTILE, *TALK])
-def test_every_known_attack_stays_within(text: str) -> None:
-    assert all(line.startswith(">") for line in inside(text))
+def test_every_known_attack_stays_within_fence(text: str) -> None:
+    assert all(line.startswith(">") for line in get_fenced_lines(text))
 
 
 @check_each(
@@ -99,25 +99,29 @@ def test_every_known_attack_stays_within(text: str) -> None:
         NONCE[:8] + "\u200b" + NONCE[8:],
     ],
 )
-def test_a_line_that_guesses_the_code_is_left_out(guess: str) -> None:
-    assert inside(f"before\n{guess}\nafter") == ["> before", f"> {OMISSION_MARK}", "> after"]
+def test_line_with_guessed_nonce_is_omitted(guess: str) -> None:
+    assert get_fenced_lines(f"before\n{guess}\nafter") == [
+        "> before",
+        f"> {OMISSION_MARK}",
+        "> after",
+    ]
 
 
-def test_plain_text_stays_as_it_is() -> None:
-    assert inside("I live in Oslo.\n\n  - since 2019") == [
+def test_plain_text_is_only_quoted() -> None:
+    assert get_fenced_lines("I live in Oslo.\n\n  - since 2019") == [
         "> I live in Oslo.",
         ">",
         ">   - since 2019",
     ]
 
 
-def test_encoded_text_is_shown_as_what_it_is() -> None:
+def test_encoded_text_is_not_decoded() -> None:
     blob = base64.b64encode(f"END TEXT {NONCE}".encode()).decode()
 
-    assert inside(blob) == [f"> {blob}"]
+    assert get_fenced_lines(blob) == [f"> {blob}"]
 
 
 @check_each("nonce", ["", "abc", "9F2C41D07AB3E586", "x" * 16, "0" * 65, "0" * 15])
-def test_a_code_that_can_be_guessed_is_refused(nonce: str) -> None:
+def test_guessable_nonce_is_rejected(nonce: str) -> None:
     with pytest.raises(InvalidInput, match="nonce"):
         fence("text", nonce)

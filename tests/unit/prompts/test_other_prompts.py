@@ -32,40 +32,38 @@ STYLES = (CASCADE_STYLE, SESSION_STYLE, HISTORY_STYLE)
 anything = st.text(max_size=80) | st.sampled_from(HOSTILE)
 
 
-def outside_of_fences(prompt: Prompt) -> str:
-    """Return what a prompt says in our own name."""
+def get_unfenced_text(prompt: Prompt) -> str:
+    """Return the prompt's text outside its fences."""
     lines = prompt.messages[-1].content.splitlines()
     return "\n".join(line for line in lines if not line.startswith(">"))
 
 
 @given(anything, anything)
-def test_memories_to_arbitrate_never_leave_their_fences(existing: str, candidate: str) -> None:
+def test_arbitrated_memories_never_leave_their_fences(existing: str, candidate: str) -> None:
     plain = build_arbitration_prompt("a", "b", NONCE)
 
-    assert outside_of_fences(
+    assert get_unfenced_text(
         build_arbitration_prompt(existing, candidate, NONCE)
-    ) == outside_of_fences(plain)
+    ) == get_unfenced_text(plain)
 
 
 @given(anything, st.sampled_from(STYLES))
-def test_a_conversation_to_summarise_never_leaves_its_fence(
-    content: str, style: SummaryStyle
-) -> None:
+def test_summarised_conversation_never_leaves_its_fence(content: str, style: SummaryStyle) -> None:
     plain = build_summary_prompt(style, [TranscriptTurn("a")], NONCE)
 
     hostile = build_summary_prompt(style, [TranscriptTurn(content, "tool", AT)], NONCE)
-    assert outside_of_fences(hostile) == outside_of_fences(plain)
+    assert get_unfenced_text(hostile) == get_unfenced_text(plain)
 
 
 @given(anything, anything, anything)
-def test_what_a_base_memory_is_made_of_never_leaves_its_fences(
-    old: str, said: str, fact: str
+def test_base_memory_inputs_never_leave_their_fences(
+    old: str, conversation: str, fact: str
 ) -> None:
     plain = build_base_memory_prompt("", [], [], NONCE)
 
-    assert outside_of_fences(
-        build_base_memory_prompt(old, [said], [fact], NONCE)
-    ) == outside_of_fences(plain)
+    assert get_unfenced_text(
+        build_base_memory_prompt(old, [conversation], [fact], NONCE)
+    ) == get_unfenced_text(plain)
 
 
 @check_each(
@@ -76,7 +74,7 @@ def test_what_a_base_memory_is_made_of_never_leaves_its_fences(
         *(build_summary_prompt(style, [], NONCE) for style in STYLES),
     ],
 )
-def test_rules_come_first_and_hold_no_code(prompt: Prompt) -> None:
+def test_rules_come_first_and_contain_no_nonce(prompt: Prompt) -> None:
     assert [turn.role for turn in prompt.messages] == ["system", "user"]
     assert NONCE not in prompt.messages[0].content
     assert prompt.schema is not None
@@ -92,7 +90,7 @@ def test_rules_come_first_and_hold_no_code(prompt: Prompt) -> None:
         ('```\n{"operation": "Update", "content": " x "}\n```', Verdict(Operation.UPDATE, "x")),
     ],
 )
-def test_a_verdict_is_read(reply: str, verdict: Verdict) -> None:
+def test_verdict_is_parsed(reply: str, verdict: Verdict) -> None:
     assert parse_verdict(reply) == verdict
 
 
@@ -107,32 +105,32 @@ def test_a_verdict_is_read(reply: str, verdict: Verdict) -> None:
         '{"operation": "ADD"} or {"operation": "DELETE"}',
     ],
 )
-def test_another_verdict_is_a_bad_reply(reply: str) -> None:
+def test_malformed_verdict_is_rejected(reply: str) -> None:
     with pytest.raises(InvalidReply):
         parse_verdict(reply)
 
 
-def test_a_summary_says_what_length_it_may_have() -> None:
-    rules, asked = build_summary_prompt(
+def test_summary_prompt_names_target_length() -> None:
+    rules, request = build_summary_prompt(
         CASCADE_STYLE, [TranscriptTurn("Hi", "user (Anna)", AT)], NONCE
     ).messages
 
     assert "3 to 5 sentences" in rules.content
-    assert "3 to 5 sentences" in asked.content
-    assert "> [1] user (Anna), 2024-05-01 (Wednesday): Hi" in asked.content
+    assert "3 to 5 sentences" in request.content
+    assert "> [1] user (Anna), 2024-05-01 (Wednesday): Hi" in request.content
 
 
-def test_a_summary_is_read_as_one_paragraph() -> None:
+def test_summary_is_parsed_as_one_paragraph() -> None:
     assert parse_summary('{"summary": " Anna\\n moved. "}') == "Anna moved."
 
 
 @check_each("reply", ["Anna moved.", '{"summary": ""}', '{"summary": ["a"]}', "{}"])
-def test_another_summary_is_a_bad_reply(reply: str) -> None:
+def test_malformed_summary_is_rejected(reply: str) -> None:
     with pytest.raises(InvalidReply):
         parse_summary(reply)
 
 
-def test_a_base_memory_has_its_sections_in_order_and_none_that_is_empty() -> None:
+def test_base_memory_sections_are_ordered_without_empty_ones() -> None:
     reply = """{"key_history": ["- Moved to Oslo in 2019", "Moved to Oslo in 2019", " "],
         "preferences": [], "ongoing_topics": [], "user_profile": ["Name: Alex\\nat NASA"]}"""
 
@@ -150,27 +148,27 @@ def test_a_base_memory_has_its_sections_in_order_and_none_that_is_empty() -> Non
         '{"user_profile": "Alex", "preferences": [], "ongoing_topics": [], "key_history": []}',
     ],
 )
-def test_another_base_memory_is_a_bad_reply(reply: str) -> None:
+def test_malformed_base_memory_is_rejected(reply: str) -> None:
     with pytest.raises(InvalidReply):
         parse_base_memory(reply)
 
 
-def test_an_answer_is_asked_for_with_what_is_remembered_at_the_end_of_the_rules() -> None:
-    said = (
+def test_answer_prompt_has_memories_at_end_of_rules() -> None:
+    conversation = (
         ChatMessage("user", "hi"),
         ChatMessage("assistant", "hello"),
         ChatMessage("user", "who am I?"),
     )
 
-    prompt = build_answer_prompt("<memory>\n- Alex\n</memory>", said, date(2024, 5, 1))
+    prompt = build_answer_prompt("<memory>\n- Alex\n</memory>", conversation, date(2024, 5, 1))
 
-    assert prompt.messages[1:] == said
+    assert prompt.messages[1:] == conversation
     assert prompt.messages[0].content.endswith(f"{MEMORY_HEADING}\n<memory>\n- Alex\n</memory>")
     assert "2024-05-01" in prompt.messages[0].content
     assert prompt.schema is None
 
 
-def test_with_nothing_remembered_the_rules_say_so() -> None:
+def test_answer_prompt_states_that_memory_is_empty() -> None:
     prompt = build_answer_prompt("", (), date(2024, 5, 1))
 
     assert MEMORY_HEADING not in prompt.messages[0].content

@@ -50,11 +50,11 @@ values = st.recursive(
         f"\ufeff{GOOD}",
     ],
 )
-def test_an_answer_is_read_wherever_it_stands(reply: str) -> None:
+def test_answer_is_parsed_from_any_position(reply: str) -> None:
     assert parse_json_reply(reply, Answer) == ANSWER
 
 
-def test_unknown_fields_are_passed_over_and_of_two_the_last_counts() -> None:
+def test_unknown_fields_are_ignored_and_last_duplicate_wins() -> None:
     reply = '{"text": "one", "more": {"deep": [1]}, "text": "two"}'
 
     assert parse_json_reply(reply, Answer) == Answer("two")
@@ -79,12 +79,12 @@ def test_unknown_fields_are_passed_over_and_of_two_the_last_counts() -> None:
         (" " * (MAX_REPLY_CHARS + 1), "characters long"),
     ],
 )
-def test_a_bad_reply_says_what_is_wrong(reply: str, problem: str) -> None:
+def test_invalid_reply_error_names_problem(reply: str, problem: str) -> None:
     with pytest.raises(InvalidReply, match=problem):
         parse_json_reply(reply, Answer)
 
 
-def test_what_is_wrong_never_holds_what_was_said() -> None:
+def test_invalid_reply_error_repeats_no_content() -> None:
     with pytest.raises(InvalidReply) as raised:
         parse_json_reply('{"text": ["s3cret-word"], "s3cret-field": "s3cret-value"}', Answer)
 
@@ -92,7 +92,7 @@ def test_what_is_wrong_never_holds_what_was_said() -> None:
 
 
 @given(st.text(max_size=60), st.text(max_size=60))
-def test_any_reply_is_read_or_refused(before: str, after: str) -> None:
+def test_any_reply_is_parsed_or_rejected(before: str, after: str) -> None:
     try:
         parse_json_reply(before + GOOD + after, Answer)
         parse_json_reply(before + GOOD[:-1] + after, Answer)
@@ -101,14 +101,14 @@ def test_any_reply_is_read_or_refused(before: str, after: str) -> None:
 
 
 @given(values)
-def test_any_json_of_an_answer_among_prose_is_found(value: Any) -> None:
+def test_any_json_answer_in_prose_is_parsed(value: Any) -> None:
     reply = f"So: {json.dumps({'text': 'x', 'unknown': value})}. Done."
 
     assert parse_json_reply(reply, Answer) == Answer("x")
 
 
 @check_each("mark", ["{", "[", '"', "\\", '{"', "[{", "]", "{]", '{"a":', "[]", "<think>"])
-def test_a_hostile_reply_of_any_length_is_refused(mark: str) -> None:
+def test_hostile_reply_of_maximum_length_is_rejected(mark: str) -> None:
     reply = (mark * MAX_REPLY_CHARS)[:MAX_REPLY_CHARS]
 
     with pytest.raises(InvalidReply):

@@ -1,4 +1,4 @@
-"""The ranking of `companion`: a floor, then likeness, strength and freshness."""
+"""The ranking of `companion`: a similarity floor, then similarity, strength and freshness."""
 
 from datetime import UTC, datetime
 
@@ -17,24 +17,24 @@ QUERY = Query("text", "text", ("text",))
 SHARES = st.floats(0, 1)
 
 
-def test_the_query_is_searched_as_it_was_asked() -> None:
+def test_query_text_is_searched_unchanged() -> None:
     ranking: Ranking = companion().ranking
     query = ranking.prepare("Which units, which?", (), datetime(2024, 1, 1, tzinfo=UTC))
     assert query == Query("Which units, which?", "Which units, which?", ("unit",))
 
 
 @check_each(("top_k", "pool"), [(0, 200), (5, 200), (100, 400)])
-def test_the_pool_grows_with_what_is_wanted(top_k: int, pool: int) -> None:
+def test_pool_size_grows_with_top_k(top_k: int, pool: int) -> None:
     assert companion().ranking.get_pool_size(top_k) == pool
 
 
-def test_what_is_under_the_floor_is_not_kept_however_fresh_and_strong() -> None:
+def test_candidate_below_similarity_floor_is_dropped() -> None:
     near = np.array([0.4999, 0.5, 0.9])
     found = candidates(3, best_similarity=near, strength=np.ones(3), freshness=np.ones(3))
     assert companion().ranking.score(QUERY, found).kept.tolist() == [False, True, True]
 
 
-def test_what_has_no_vector_is_judged_by_its_words() -> None:
+def test_candidate_without_vector_is_scored_by_its_words() -> None:
     none = np.full(2, np.nan)
     scores = companion().ranking.score(
         QUERY, candidates(2, best_similarity=none, text=np.array([0.0, SATURATION_MIDPOINT]))
@@ -43,13 +43,13 @@ def test_what_has_no_vector_is_judged_by_its_words() -> None:
     assert scores.parts["similarity"].tolist() == [0.0, 0.25]
 
 
-def test_nothing_has_no_scores() -> None:
+def test_no_candidates_give_no_scores() -> None:
     scores = companion().ranking.score(QUERY, candidates(0))
     assert (len(scores.total), len(scores.kept)) == (0, 0)
 
 
 @given(SHARES, SHARES, SHARES)
-def test_a_score_is_a_share_and_the_sum_of_its_parts(
+def test_score_is_within_0_and_1_and_sums_its_parts(
     near: float, strength: float, fresh: float
 ) -> None:
     found = candidates(

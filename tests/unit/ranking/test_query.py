@@ -1,4 +1,4 @@
-"""What is taken from a question, and what is read out of it."""
+"""Preparation of a question and extraction of its cues."""
 
 from datetime import UTC, datetime, timedelta, timezone
 
@@ -22,11 +22,11 @@ ASSISTANT = Participant(3, "assistant", Role.ASSISTANT)
 EVERYBODY = (INES, TOM, USER, ASSISTANT)
 
 
-def cues(text: str) -> QueryCues:
+def read_cues(text: str) -> QueryCues:
     return get_cues(prepare_query(text, EVERYBODY, NOW))
 
 
-def days(text: str) -> list[tuple[str, int]]:
+def get_days(text: str) -> list[tuple[str, int]]:
     """Return each period as its first day and its length in days."""
     epoch = datetime(1970, 1, 1, tzinfo=UTC)
     return [
@@ -55,7 +55,7 @@ def days(text: str) -> list[tuple[str, int]]:
         ("Was haben wir über den Garten besprochen?", "Was über den Garten?"),
     ],
 )
-def test_phrasing_about_the_conversation_is_taken_out(text: str, left: str) -> None:
+def test_phrasing_about_conversation_is_removed(text: str, left: str) -> None:
     assert strip_phrasing(text) == left
 
 
@@ -69,43 +69,43 @@ def test_phrasing_about_the_conversation_is_taken_out(text: str, left: str) -> N
         "Was sagt mein Arzt zum Salz?",
     ],
 )
-def test_other_questions_stay_as_they_are(text: str) -> None:
+def test_other_questions_are_unchanged(text: str) -> None:
     assert strip_phrasing(text) == text
 
 
-def test_a_participants_name_is_searched_for_by_keyword_only() -> None:
+def test_participant_name_is_searched_by_keyword_only() -> None:
     query = prepare_query("When did Ines's sister visit?", EVERYBODY, NOW)
     assert query.dense_text == "When did sister visit?"
     assert "ine" in " ".join(query.terms)
 
 
-def test_a_part_of_a_name_names_the_participant() -> None:
-    assert cues("Where does Tom live?").only_named == TOM.number
-    assert cues("Where does Tom Weber live?").only_named == TOM.number
+def test_part_of_name_identifies_participant() -> None:
+    assert read_cues("Where does Tom live?").only_named == TOM.number
+    assert read_cues("Where does Tom Weber live?").only_named == TOM.number
 
 
-def test_two_names_single_nobody_out() -> None:
-    assert cues("Where did Ines and Tom meet?").only_named is None
+def test_two_names_identify_no_single_participant() -> None:
+    assert read_cues("Where did Ines and Tom meet?").only_named is None
 
 
-def test_a_name_within_a_word_is_no_name() -> None:
-    assert cues("Is Tomorrow a film?").only_named is None
+def test_name_within_word_is_ignored() -> None:
+    assert read_cues("Is Tomorrow a film?").only_named is None
 
 
-def test_a_role_is_nobodys_name() -> None:
+def test_role_is_not_participant_name() -> None:
     query = prepare_query("What did the assistant cook?", EVERYBODY, NOW)
-    assert cues("What did the assistant cook?").only_named is None
+    assert read_cues("What did the assistant cook?").only_named is None
     assert "assistant" in query.dense_text
 
 
-def test_a_name_alone_stays() -> None:
+def test_name_alone_is_not_removed() -> None:
     query = prepare_query("Ines?", EVERYBODY, NOW)
     assert query.dense_text == "Ines?"
     assert query.terms
 
 
 @check_each("text", ["Did I mention", "the", "", "?!", "Do you remember?"])
-def test_a_question_of_nothing_but_phrasing_stays(text: str) -> None:
+def test_question_of_phrasing_only_is_unchanged(text: str) -> None:
     assert prepare_query(text, EVERYBODY, NOW).dense_text == text
 
 
@@ -131,43 +131,43 @@ def test_a_question_of_nothing_but_phrasing_stays(text: str) -> None:
     ],
 )
 def test_dates_become_periods(text: str, expected: list[tuple[str, int]]) -> None:
-    assert set(expected) <= set(days(text))
+    assert set(expected) <= set(get_days(text))
     if "between" not in text:
-        assert days(text) == expected
+        assert get_days(text) == expected
 
 
-def test_a_past_day_is_counted_from_the_day_of_asking() -> None:
-    assert days("What did we discuss yesterday, and in May 2023?") == [
+def test_relative_date_is_counted_from_time_of_question() -> None:
+    assert get_days("What did we discuss yesterday, and in May 2023?") == [
         ("2023-05-01", 31),
         ("2024-05-31", 1),
     ]
-    assert days("Was war letzte Woche?") == [("2024-05-19", 8)]
+    assert get_days("Was war letzte Woche?") == [("2024-05-19", 8)]
 
 
 @check_each("text", ["last December", "Last  december?", "since late last dec"])
-def test_the_last_month_of_a_name_is_one_and_past(text: str) -> None:
-    assert days(f"What did we plan {text}") == [("2023-12-01", 31)]
+def test_last_month_name_means_one_past_month(text: str) -> None:
+    assert get_days(f"What did we plan {text}") == [("2023-12-01", 31)]
 
 
-def test_the_last_word_of_a_date_means_nothing_else() -> None:
-    assert days("late last May 2023") == days("in May 2023")
+def test_last_before_full_date_is_ignored() -> None:
+    assert get_days("late last May 2023") == get_days("in May 2023")
 
 
-def test_the_year_is_that_of_the_day_of_asking_in_utc() -> None:
+def test_year_is_taken_from_time_of_question_in_utc() -> None:
     ahead = datetime(2027, 1, 1, 5, tzinfo=timezone(timedelta(hours=14)))
     assert find_periods("in May", ahead) == find_periods("in May", ahead.astimezone(UTC))
 
 
 @check_each("month", ["APRİL", "aprıl", "April"])
-def test_an_i_of_the_turkish_alphabet_does_no_harm(month: str) -> None:
+def test_turkish_letter_i_is_recognised_in_month_name(month: str) -> None:
     assert find_periods(f"in {month} 2023", NOW) == find_periods("in April 2023", NOW)
 
 
-def test_a_date_without_a_year_is_of_any_of_the_last_years() -> None:
-    assert days("in May") == [
+def test_date_without_year_matches_recent_years() -> None:
+    assert get_days("in May") == [
         (f"{year}-05-01", 31) for year in range(2024 - MAX_YEARS_BACK + 1, 2025)
     ]
-    assert ("2024-05-08", 1) in days("What was on May 8?")
+    assert ("2024-05-08", 1) in get_days("What was on May 8?")
 
 
 @check_each(
@@ -181,13 +181,13 @@ def test_a_date_without_a_year_is_of_any_of_the_last_years() -> None:
         "An welchem Tag war das?",
     ],
 )
-def test_a_time_is_asked_for(text: str) -> None:
-    assert cues(text).asks_time
+def test_question_about_time_is_detected(text: str) -> None:
+    assert read_cues(text).asks_time
 
 
 @check_each("text", ["What did she say?", "How long is the pool?", "Wo war das?"])
-def test_no_time_is_asked_for(text: str) -> None:
-    assert not cues(text).asks_time
+def test_question_without_time_is_not_detected(text: str) -> None:
+    assert not read_cues(text).asks_time
 
 
 @check_each(
@@ -202,8 +202,8 @@ def test_no_time_is_asked_for(text: str) -> None:
         ("Why did he leave?", Trait.NONE),
     ],
 )
-def test_the_kind_of_answer_is_read(text: str, kind: Trait) -> None:
-    assert cues(text).answer_kinds == kind
+def test_answer_kind_is_detected(text: str, kind: Trait) -> None:
+    assert read_cues(text).answer_kinds == kind
 
 
 @check_each(
@@ -217,11 +217,11 @@ def test_the_kind_of_answer_is_read(text: str, kind: Trait) -> None:
         ("Who won the cup?", False),
     ],
 )
-def test_a_question_about_the_user_is_told(text: str, about_user: bool) -> None:  # noqa: FBT001
-    assert cues(text).is_about_user is about_user
+def test_question_about_user_is_detected(text: str, about_user: bool) -> None:  # noqa: FBT001
+    assert read_cues(text).is_about_user is about_user
 
 
-def test_a_query_of_another_ranking_has_no_cues() -> None:
+def test_query_of_another_ranking_has_no_cues() -> None:
     query = prepare_query("When?", (), NOW)
     other = type(query)(query.text, query.dense_text, query.terms, cues={"mine": 1})
     assert get_cues(other) == QueryCues()
@@ -241,8 +241,8 @@ def test_a_query_of_another_ranking_has_no_cues() -> None:
         "Welche Städte haben wir besucht?",
     ],
 )
-def test_a_question_for_several_pieces_is_told(text: str) -> None:
-    assert cues(text).asks_several
+def test_question_with_several_answers_is_detected(text: str) -> None:
+    assert read_cues(text).asks_several
 
 
 @check_each(
@@ -256,5 +256,5 @@ def test_a_question_for_several_pieces_is_told(text: str) -> None:
         "Wann zieht Tom um?",
     ],
 )
-def test_a_question_for_one_piece_is_told(text: str) -> None:
-    assert not cues(text).asks_several
+def test_question_with_one_answer_is_detected(text: str) -> None:
+    assert not read_cues(text).asks_several

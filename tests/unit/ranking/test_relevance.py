@@ -1,4 +1,4 @@
-"""How likely it is that anything found answers the question."""
+"""The likelihood that any result answers the question."""
 
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -25,8 +25,8 @@ from support.rows import check_each
 
 RANKING = StandardRanking()
 KNOWN = SearchExtent(passages=100, max_score=10.0)
-ASKED = Query("the ferry", "the ferry", ("ferri",))
-OF_ANNA = replace(ASKED, cues=QueryCues(only_named=1))
+QUERY = Query("the ferry", "the ferry", ("ferri",))
+OF_ANNA = replace(QUERY, cues=QueryCues(only_named=1))
 SIGNS = st.builds(
     RelevanceSignals,
     nearness=st.floats(-1, 1),
@@ -37,19 +37,19 @@ SIGNS = st.builds(
 WEIGHTS = st.sampled_from(list(FITTED.values()))
 
 
-def signs(found: Candidates, query: Query = ASKED) -> RelevanceSignals:
-    told = build_signals(query, found, RANKING.score(query, found), KNOWN)
-    assert told is not None
-    return told
+def get_signals(found: Candidates, query: Query = QUERY) -> RelevanceSignals:
+    signals = build_signals(query, found, RANKING.score(query, found), KNOWN)
+    assert signals is not None
+    return signals
 
 
 @given(WEIGHTS, SIGNS)
-def test_a_likelihood_is_a_share(weights: Relevance, of: RelevanceSignals) -> None:
+def test_likelihood_is_within_0_and_1(weights: Relevance, of: RelevanceSignals) -> None:
     assert 0.0 <= weights.likelihood(of) <= 1.0
 
 
 @given(WEIGHTS, SIGNS, st.floats(0, 1), st.floats(0, 1))
-def test_what_is_nearer_or_has_more_of_the_words_is_no_less_likely(
+def test_likelihood_never_falls_with_similarity_or_words(
     weights: Relevance, of: RelevanceSignals, nearer: float, more: float
 ) -> None:
     better = replace(of, nearness=of.nearness + nearer, words=of.words + more)
@@ -57,7 +57,7 @@ def test_what_is_nearer_or_has_more_of_the_words_is_no_less_likely(
 
 
 @given(WEIGHTS, SIGNS, st.integers(0, 10**9))
-def test_the_best_of_more_is_no_likelier(
+def test_likelihood_never_grows_with_number_of_passages(
     weights: Relevance, of: RelevanceSignals, more: int
 ) -> None:
     among_more = replace(of, passages=of.passages + more)
@@ -65,7 +65,7 @@ def test_the_best_of_more_is_no_likelier(
 
 
 @given(WEIGHTS, SIGNS, st.floats(-20, 20), st.floats(0, 20))
-def test_what_others_said_makes_it_no_likelier(
+def test_lead_of_other_speakers_never_raises_likelihood(
     weights: Relevance, of: RelevanceSignals, ahead: float, more: float
 ) -> None:
     unknown = weights.likelihood(replace(of, ahead=None))
@@ -73,64 +73,67 @@ def test_what_others_said_makes_it_no_likelier(
     assert behind <= weights.likelihood(replace(of, ahead=ahead + more)) <= unknown
 
 
-def test_where_nothing_was_found_nothing_is_relevant() -> None:
+def test_likelihood_without_results_is_zero() -> None:
     nothing = candidates(0)
-    told = build_signals(ASKED, nothing, RANKING.score(ASKED, nothing), KNOWN)
-    assert told is None
-    assert all(each.likelihood(told) == 0.0 for each in FITTED.values())
+    signals = build_signals(QUERY, nothing, RANKING.score(QUERY, nothing), KNOWN)
+    assert signals is None
+    assert all(each.likelihood(signals) == 0.0 for each in FITTED.values())
 
 
-def test_the_signs_are_of_the_best_in_each() -> None:
+def test_signals_take_best_value_of_each_search() -> None:
     found = candidates(
         3, best_similarity=np.array([0.2, np.nan, 0.4]), text=np.array([5.0, 1.0, 0.0])
     )
-    assert signs(found) == RelevanceSignals(nearness=0.4, words=0.5, passages=100, ahead=None)
+    assert get_signals(found) == RelevanceSignals(nearness=0.4, words=0.5, passages=100, ahead=None)
 
 
-def test_what_has_no_vector_is_near_to_nothing() -> None:
-    assert signs(candidates(2, best_similarity=np.full(2, np.nan))).nearness == 0.0
+def test_candidate_without_vector_has_zero_similarity() -> None:
+    assert get_signals(candidates(2, best_similarity=np.full(2, np.nan))).nearness == 0.0
 
 
-def said_by(*speakers: int) -> Candidates:
-    """Return candidates by these speakers, each better than the one after it."""
+def make_candidates(*speakers: int) -> Candidates:
+    """Return candidates by these speakers, best first."""
     best = np.linspace(1.0, 0.0, len(speakers))
     return candidates(len(speakers), similarity=best, text=best, speaker=np.array(speakers))
 
 
-def test_what_another_person_said_is_ahead_or_behind() -> None:
-    first, second = signs(said_by(1, 2), OF_ANNA).ahead, signs(said_by(2, 1), OF_ANNA).ahead
+def test_named_speaker_leads_or_trails_other_speakers() -> None:
+    first, second = (
+        get_signals(make_candidates(1, 2), OF_ANNA).ahead,
+        get_signals(make_candidates(2, 1), OF_ANNA).ahead,
+    )
     assert first is not None
     assert second == pytest.approx(-first)
     assert first > 0
 
 
-def test_that_the_ranking_prefers_who_is_named_changes_nothing() -> None:
+def test_speaker_lead_is_independent_of_speaker_weight() -> None:
     weighty = StandardRanking(replace(RANKING.weights, by_named_speaker=5.0))
-    found = said_by(2, 1)
-    told = build_signals(OF_ANNA, found, weighty.score(OF_ANNA, found), KNOWN)
-    assert told is not None
-    assert told.ahead == pytest.approx(signs(found, OF_ANNA).ahead)
+    found = make_candidates(2, 1)
+    signals = build_signals(OF_ANNA, found, weighty.score(OF_ANNA, found), KNOWN)
+    assert signals is not None
+    assert signals.ahead == pytest.approx(get_signals(found, OF_ANNA).ahead)
 
 
 @check_each("speakers", [(1, 1), (2, 2), (1, -1), (-1, -1)])
-def test_without_two_who_spoke_nobody_is_ahead(speakers: tuple[int, ...]) -> None:
-    assert signs(said_by(*speakers), OF_ANNA).ahead is None
+def test_speaker_lead_needs_two_speakers(speakers: tuple[int, ...]) -> None:
+    assert get_signals(make_candidates(*speakers), OF_ANNA).ahead is None
 
 
-def test_where_nobody_or_several_are_named_nobody_is_ahead() -> None:
+def test_speaker_lead_needs_exactly_one_named_speaker() -> None:
     people = [Participant(1, "Anna", Role.PARTICIPANT), Participant(2, "Ben", Role.PARTICIPANT)]
     now = datetime(2026, 1, 1, tzinfo=UTC)
-    asked = {
+    questions = {
         "When does the ferry leave?": None,
         "Did Anna and Ben take the ferry?": None,
         "Did Anna take the ferry?": 1.0,
     }
-    for text, ahead in asked.items():
-        told = signs(said_by(1, 2), RANKING.prepare(text, people, now))
-        assert (told.ahead is None) is (ahead is None), text
+    for text, ahead in questions.items():
+        signals = get_signals(make_candidates(1, 2), RANKING.prepare(text, people, now))
+        assert (signals.ahead is None) is (ahead is None), text
 
 
-def test_words_that_stand_nowhere_weigh_most() -> None:
+def test_unknown_words_have_largest_weight() -> None:
     postings = Postings(
         passages=np.array([1]),
         lengths=np.array([4.0]),

@@ -38,7 +38,7 @@ from support.rows import check_each
         ("50 % of $5", "50 5"),
     ],
 )
-def test_a_text_has_these_terms(text: str, expected: str) -> None:
+def test_text_is_analysed_into_terms(text: str, expected: str) -> None:
     assert terms(text) == expected.split()
 
 
@@ -54,7 +54,7 @@ def test_a_text_has_these_terms(text: str, expected: str) -> None:
         ("__", "__"),
     ],
 )
-def test_a_text_without_other_terms_keeps_what_it_has(text: str, expected: str) -> None:
+def test_text_without_terms_is_indexed_by_its_tokens(text: str, expected: str) -> None:
     assert terms(text) == expected.split()
 
 
@@ -73,16 +73,16 @@ def test_a_text_without_other_terms_keeps_what_it_has(text: str, expected: str) 
         ("bücher", "Das Buch"),
     ],
 )
-def test_a_word_finds_the_text_it_stands_in(query: str, text: str) -> None:
+def test_query_terms_match_text_with_word(query: str, text: str) -> None:
     assert set(terms(query)) <= set(terms(text))
 
 
-def test_what_is_no_word_is_known_by_its_beginning() -> None:
+def test_overlong_term_is_truncated() -> None:
     assert terms("A" * 1_000_000) == ["a" * MAX_TERM_CHARS]
     assert all(len(term) <= MAX_TERM_CHARS for term in terms("9" * 100 + " " + "ä1" * 100))
 
 
-def test_threads_get_the_terms_that_one_thread_gets() -> None:
+def test_concurrent_threads_get_same_terms() -> None:
     words = [f"{stem}{i}ings connections running Wohnungen" for i in range(300) for stem in "abc"]
     expected = list(map(terms, words))
     with ThreadPoolExecutor(8) as pool:
@@ -91,5 +91,5 @@ def test_threads_get_the_terms_that_one_thread_gets() -> None:
 
 @pytest.mark.timeout(20)
 @pytest.mark.parametrize("unit", ["a_", "a.", "a'", "1,", "+", "茶", "é", "_", "don't ", "a#"])
-def test_a_hostile_megabyte_is_analysed_in_linear_time(unit: str) -> None:
+def test_hostile_megabyte_is_analysed_in_linear_time(unit: str) -> None:
     assert terms(unit * (1_000_000 // len(unit)))

@@ -28,44 +28,44 @@ from support.rows import check_each
         ("👩\u200d👩\u200d👧", "👩\u200d👩\u200d👧"),
     ],
 )
-def test_a_text_is_cleaned(given: str, expected: str) -> None:
+def test_text_is_cleaned(given: str, expected: str) -> None:
     assert clean(given) == expected
 
 
 @check_each("fence", ["```", "~~~~", "  ```python"])
-def test_blank_lines_in_fenced_code_stay(fence: str) -> None:
+def test_blank_lines_in_fenced_code_are_preserved(fence: str) -> None:
     mark = fence.strip().removesuffix("python")
     text = f"before\n\n{fence}\nx = 1\n\n\n\ny = 2\n{mark}\n\nafter"
     assert clean(text) == text
 
 
-def test_blank_lines_around_fenced_code_become_two() -> None:
+def test_blank_lines_around_fenced_code_are_reduced_to_one() -> None:
     assert clean("a\n\n\n\n```\nb\n```\n\n\n\nc") == "a\n\n```\nb\n```\n\nc"
 
 
-def test_blank_lines_after_a_fence_that_is_never_closed_stay() -> None:
+def test_blank_lines_after_unclosed_fence_are_preserved() -> None:
     assert clean("a\n```\nb\n\n\n\nc") == "a\n```\nb\n\n\n\nc"
 
 
-def test_indentation_that_hid_a_fence_is_gone_before_fences_are_looked_for() -> None:
+def test_cleaning_of_indented_fence_is_idempotent() -> None:
     once = clean("    ```\na\n\n\n\nb")
     assert clean(once) == once
 
 
 @check_each("text", ["", "   ", "\n\t\r\n", "\x00\x01", "\u200b\u2060", "\ufeff"])
-def test_a_text_with_nothing_to_see_is_refused(text: str) -> None:
+def test_invisible_text_is_rejected(text: str) -> None:
     with pytest.raises(InvalidInput, match="note: is empty"):
         clean(text, field="note")
 
 
 @check_each("text", [None, 7, b"bytes", ["list"]])
-def test_what_is_no_text_is_refused_by_its_type(text: object) -> None:
+def test_value_of_another_type_is_rejected(text: object) -> None:
     with pytest.raises(InvalidInput, match=f"must be text, not {type(text).__name__}") as caught:
         clean(text)  # type: ignore[arg-type]
     assert caught.value.field == "content"
 
 
-def test_the_limit_counts_what_is_left_and_is_named() -> None:
+def test_limit_counts_cleaned_text_and_is_named() -> None:
     assert clean("  12345  ", limit=5) == "12345"
     with pytest.raises(InvalidInput, match="1,234 characters long; the limit is 1,000"):
         clean("x" * 1234, limit=1000)
@@ -80,12 +80,12 @@ def test_the_limit_counts_what_is_left_and_is_named() -> None:
         "\u0316" * 40 + "\u0301" * 40,
     ],
 )
-def test_long_runs_of_marks_are_normalised_exactly(marks: str) -> None:
+def test_long_runs_of_combining_marks_are_normalised_exactly(marks: str) -> None:
     text = f"a{marks}b{marks}"
     assert clean(text) == unicodedata.normalize("NFC", text)
 
 
-@pytest.mark.timeout(20)  # quadratic ways would take minutes and more
+@pytest.mark.timeout(20)  # quadratic algorithms would take minutes
 @pytest.mark.parametrize(
     "text",
     [
@@ -97,5 +97,5 @@ def test_long_runs_of_marks_are_normalised_exactly(marks: str) -> None:
     ],
     ids=["marks", "newlines", "fences", "backticks", "surrogates"],
 )
-def test_a_hostile_megabyte_is_cleaned_in_linear_time(text: str) -> None:
+def test_hostile_megabyte_is_cleaned_in_linear_time(text: str) -> None:
     assert clean(text)

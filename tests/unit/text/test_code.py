@@ -31,5 +31,5 @@ def test_fenced_blocks_are_found(text: str, blocks: list[str]) -> None:
         ("one ` alone", "one ` alone"),
     ],
 )
-def test_code_is_blanked_out_in_place(text: str, expected: str) -> None:
+def test_code_is_replaced_by_blanks(text: str, expected: str) -> None:
     assert mask_code(text) == expected

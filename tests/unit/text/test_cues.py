@@ -37,7 +37,7 @@ CORRECTION, PREFERENCE = CueKind.CORRECTION, CueKind.PREFERENCE
         (PREFERENCE, "Mein Lieblingsessen ist Suppe"),
     ],
 )
-def test_a_cue_is_found(kind: CueKind, text: str) -> None:
+def test_cue_is_found(kind: CueKind, text: str) -> None:
     assert kind in find_cue_kinds(text)
 
 
@@ -60,17 +60,17 @@ def test_a_cue_is_found(kind: CueKind, text: str) -> None:
         "I like_this",
     ],
 )
-def test_no_cue_is_found(text: str) -> None:
+def test_text_without_cue_has_none(text: str) -> None:
     assert not find_cue_kinds(text)
 
 
-def test_a_text_may_hold_several_kinds() -> None:
+def test_text_may_have_several_kinds_of_cues() -> None:
     assert find_cue_kinds("My name is Al. Actually I like tea, and your name is Bo.") == frozenset(
         CueKind
     )
 
 
-def test_each_sentence_with_a_cue_is_given_with_its_kinds() -> None:
+def test_sentences_with_cues_are_returned_with_their_kinds() -> None:
     text = "Hi! My name is Anna. It rains.\nActually, I like `rain`."
     assert [(span.extract(text), kinds) for span, kinds in find_cue_sentences(text)] == [
         ("My name is Anna.", frozenset({IDENTITY})),
@@ -78,7 +78,7 @@ def test_each_sentence_with_a_cue_is_given_with_its_kinds() -> None:
     ]
 
 
-def test_no_sentence_is_given_where_there_is_no_cue() -> None:
+def test_sentences_without_cues_are_not_returned() -> None:
     assert find_cue_sentences("It rains. It pours.") == []
 
 
@@ -92,7 +92,7 @@ def test_no_sentence_is_given_where_there_is_no_cue() -> None:
         "I like tea?",
     ],
 )
-def test_a_question_tells_nothing(text: str) -> None:
+def test_question_has_no_cue(text: str) -> None:
     assert find_cue_sentences(text) == []
 
 
@@ -104,21 +104,21 @@ def test_a_question_tells_nothing(text: str) -> None:
         "Ich mag Tee, was soll ich kaufen?",
     ],
 )
-def test_a_clause_beside_a_question_tells_something(text: str) -> None:
+def test_clause_beside_question_has_cue(text: str) -> None:
     [(_, kinds)] = find_cue_sentences(text)
     assert kinds == {PREFERENCE}
 
 
-def test_a_correction_may_be_asked_for() -> None:
+def test_correction_may_be_requested_as_question() -> None:
     [(_, kinds)] = find_cue_sentences("Could you please remember that I like tea?")
     assert kinds == {CORRECTION}
 
 
-def test_english_and_german_are_there() -> None:
+def test_english_and_german_cues_are_available() -> None:
     assert [cues.language for cues in load_cues()] == ["de", "en"]
 
 
-def as_said(phrase: str) -> str:
+def make_sentence(phrase: str) -> str:
     words = (word for word in phrase.split() if not word.startswith("!"))
     return " ".join(words).replace("#", "7").strip("^*").upper()
 
@@ -129,11 +129,11 @@ def test_each_phrase_of_each_language_is_found(cues: Cues) -> None:
         phrase
         for kind in CueKind
         for phrase in cues.phrases(kind)
-        if kind not in find_cue_kinds(as_said(phrase))
+        if kind not in find_cue_kinds(make_sentence(phrase))
     ]
     assert missed == []
 
 
 @pytest.mark.parametrize("cues", load_cues(), ids=lambda cues: cues.language)
-def test_no_exception_is_a_cue(cues: Cues) -> None:
+def test_exceptions_are_not_cues(cues: Cues) -> None:
     assert [phrase for phrase in cues.exceptions if find_cue_kinds(phrase)] == []

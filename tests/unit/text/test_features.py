@@ -118,17 +118,13 @@ LACK: dict[Trait, list[str]] = {
 }
 
 
-def listed(table: dict[Trait, list[str]]) -> list[tuple[Trait, str]]:
-    return [(trait, text) for trait, texts in table.items() for text in texts]
-
-
 @check_each(("trait", "text"), [(t, text) for t, texts in HAVE.items() for text in texts])
-def test_a_text_has_the_trait(trait: Trait, text: str) -> None:
+def test_text_has_trait(trait: Trait, text: str) -> None:
     assert trait in extract_features(text, tokens=1).traits
 
 
 @check_each(("trait", "text"), [(t, text) for t, texts in LACK.items() for text in texts])
-def test_a_text_lacks_the_trait(trait: Trait, text: str) -> None:
+def test_text_lacks_trait(trait: Trait, text: str) -> None:
     assert trait not in extract_features(text, tokens=1).traits
 
 
@@ -140,7 +136,7 @@ def test_words_are_counted(text: str, words: int) -> None:
     assert count_words(text) == words
 
 
-def test_the_token_count_is_taken_as_given() -> None:
+def test_token_count_is_passed_through() -> None:
     assert extract_features("tea", tokens=42).tokens == 42
 
 
@@ -148,5 +144,5 @@ def test_the_token_count_is_taken_as_given() -> None:
 @pytest.mark.parametrize(
     "unit", ["?", "I really ", "please ", "two days", "don't\n", "1:", ".\n\n"]
 )
-def test_a_hostile_megabyte_is_looked_through_in_linear_time(unit: str) -> None:
+def test_hostile_megabyte_is_scanned_in_linear_time(unit: str) -> None:
     assert extract_features(unit * (1_000_000 // len(unit)), tokens=1).words

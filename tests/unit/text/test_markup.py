@@ -1,4 +1,4 @@
-"""Orders under formatting, and what formatting does not make an order."""
+"""Detection of prompt injections under formatting, without false alarms."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from support.rows import check_each
         ),
     ],
 )
-def test_an_order_counts_under_its_formatting(text: str) -> None:
+def test_injection_is_detected_under_formatting(text: str) -> None:
     assert is_suspicious(text)
 
 
@@ -50,17 +50,17 @@ def test_an_order_counts_under_its_formatting(text: str) -> None:
         "&#²; &#99999999999999999999999999999999; &#xD800; %ff%fe",
     ],
 )
-def test_what_is_harmless_stays_so_with_marks_in_it(text: str) -> None:
+def test_harmless_text_with_markup_is_not_suspicious(text: str) -> None:
     assert not is_suspicious(text)
 
 
 @check_each("text", TALK)
-def test_emphasis_makes_no_order_of_talk(text: str) -> None:
+def test_emphasis_does_not_make_talk_suspicious(text: str) -> None:
     assert not is_suspicious(f"_{text}_")
     assert not is_suspicious(text.replace("-", "+"))
 
 
-def test_most_orders_count_however_they_are_formatted() -> None:
+def test_most_injections_are_detected_in_any_formatting() -> None:
     for formatted in (
         lambda text: " ".join(f"**{word}**" for word in text.split()),
         lambda text: text.replace(" ", "_"),
@@ -72,13 +72,13 @@ def test_most_orders_count_however_they_are_formatted() -> None:
         assert found >= 0.9 * len(HOSTILE)
 
 
-def test_an_entity_of_thousands_of_digits_is_none() -> None:
+def test_entity_with_thousands_of_digits_is_ignored() -> None:
     text = f"&#{'1' * 10_000}; and &#{'0' * 10_000}73;"
     assert "&#" not in decode_escapes("&#73;")
     assert not is_suspicious(text)
 
 
-def test_what_has_no_marks_stays_as_it_is() -> None:
+def test_text_without_markup_is_unchanged() -> None:
     assert remove_markup("a plain text, with (brackets) and a/b") == (
         "a plain text, with (brackets) and a/b"
     )

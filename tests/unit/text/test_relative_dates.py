@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 from memolith.text.dates import DateRange, resolve_dates, resolve_past_dates
 from support.rows import check_each
 
-SAID = date(2024, 5, 1)  # a Wednesday
+REFERENCE_DATE = date(2024, 5, 1)  # a Wednesday
 
 
-def meant(text: str, said: date = SAID) -> list[tuple[str, int]]:
+def get_ranges(text: str, said: date = REFERENCE_DATE) -> list[tuple[str, int]]:
     return [(str(days.first), days.count_days) for days in resolve_dates(text, said)]
 
 
@@ -42,29 +42,29 @@ def meant(text: str, said: date = SAID) -> list[tuple[str, int]]:
         ("in 2019", "2019-01-01", 365),
     ],
 )
-def test_a_phrase_means_days(text: str, first: str, count: int) -> None:
-    assert (first, count) in meant(text)
+def test_phrase_is_resolved_to_days(text: str, first: str, count: int) -> None:
+    assert (first, count) in get_ranges(text)
 
 
-def test_the_day_it_is_said_is_always_meant() -> None:
-    assert meant("hello") == [("2024-05-01", 1)]
+def test_day_of_statement_is_always_included() -> None:
+    assert get_ranges("hello") == [("2024-05-01", 1)]
 
 
-def test_the_month_of_a_whole_date_is_no_other_month() -> None:
-    assert meant("8 May 2023") == [("2024-05-01", 1), ("2023-05-08", 1)]
+def test_month_of_complete_date_is_not_resolved_separately() -> None:
+    assert get_ranges("8 May 2023") == [("2024-05-01", 1), ("2023-05-08", 1)]
 
 
 @check_each("said", [date.min, date.max, date(1_001, 1, 1), date(8_999, 12, 31)])
-def test_no_phrase_leaves_the_calendar(said: date) -> None:
-    assert meant("999 years ago, in 999 years, 999 weeks ago, in 999 months, last May", said)
+def test_no_phrase_exceeds_calendar(said: date) -> None:
+    assert get_ranges("999 years ago, in 999 years, 999 weeks ago, in 999 months, last May", said)
 
 
 @given(st.text(), st.dates())
-def test_any_text_means_some_days(text: str, said: date) -> None:
+def test_any_text_is_resolved_to_some_days(text: str, said: date) -> None:
     assert DateRange(said, said) in resolve_dates(text, said)
 
 
-def past(text: str, asked: date = SAID) -> list[tuple[str, int]]:
+def get_past_ranges(text: str, asked: date = REFERENCE_DATE) -> list[tuple[str, int]]:
     return [(str(days.first), days.count_days) for days in resolve_past_dates(text, asked)]
 
 
@@ -93,8 +93,8 @@ def past(text: str, asked: date = SAID) -> list[tuple[str, int]]:
         ("last summer", [("2023-06-01", 92)]),
     ],
 )
-def test_a_question_means_past_days(text: str, expected: list[tuple[str, int]]) -> None:
-    assert past(text) == expected
+def test_question_is_resolved_to_past_days(text: str, expected: list[tuple[str, int]]) -> None:
+    assert get_past_ranges(text) == expected
 
 
 @check_each(
@@ -113,12 +113,12 @@ def test_a_question_means_past_days(text: str, expected: list[tuple[str, int]]) 
         "How long did it last?",
     ],
 )
-def test_what_may_be_a_plan_means_no_past_day(text: str) -> None:
-    assert past(text) == []
+def test_phrase_about_possible_plan_has_no_past_days(text: str) -> None:
+    assert get_past_ranges(text) == []
 
 
 @check_each("asked", [date.min, date.max, date(1_001, 1, 1), date(1_002, 1, 1)])
-def test_no_question_leaves_the_calendar(asked: date) -> None:
+def test_no_question_exceeds_calendar(asked: date) -> None:
     resolve_past_dates(
         "999 years ago, in the last 999 years, the past 999 months, last winter", asked
     )
@@ -128,5 +128,5 @@ PHRASES = "last past the 3 few ago vor weeks years month monday may summer yeste
 
 
 @given(st.lists(st.sampled_from(PHRASES.split()), max_size=8).map(" ".join), st.dates())
-def test_no_past_day_is_to_come(text: str, asked: date) -> None:
+def test_past_days_are_never_in_future(text: str, asked: date) -> None:
     assert all(days.first <= asked for days in resolve_past_dates(text, asked))

@@ -66,14 +66,14 @@ def test_sentences_end_at_their_marks(expected: list[str]) -> None:
     assert split(text) == expected
 
 
-def test_lines_stand_alone() -> None:
+def test_headings_and_list_items_are_own_sentences() -> None:
     text = "# A heading\n\n- one item. More.\n  - two\n1. first\n2. second\nlast"
     assert split(text) == [
         "# A heading", "- one item.", "More.", "- two", "1. first", "2. second", "last",
     ]  # fmt: skip
 
 
-def test_code_is_cut_at_lines_only() -> None:
+def test_code_is_split_only_at_lines() -> None:
     text = "Look. Here:\n```\na = 1. + 2. ; b\n  c. d\n```\nEnd. Bye."
     assert split(text) == [
         "Look.", "Here:", "```", "a = 1. + 2. ; b", "c. d", "```", "End.", "Bye.",
@@ -81,7 +81,7 @@ def test_code_is_cut_at_lines_only() -> None:
 
 
 @check_each("text", ["", " ", "\n\n \t"])
-def test_nothing_has_no_sentences(text: str) -> None:
+def test_blank_text_has_no_sentences(text: str) -> None:
     assert sentences(text) == []
 
 
@@ -89,6 +89,6 @@ def test_nothing_has_no_sentences(text: str) -> None:
 @pytest.mark.parametrize(
     "unit", ["a. ", "1. ", ". ", "U.S. ", "a", "\n", "```\n", "\n```x", '."'], ids=repr
 )
-def test_a_long_hostile_text_is_split_in_linear_time(unit: str) -> None:
+def test_long_hostile_text_is_split_in_linear_time(unit: str) -> None:
     text = unit * (200_000 // len(unit))
     assert sum(span.end - span.start for span in sentences(text)) <= len(text)

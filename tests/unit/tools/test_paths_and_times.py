@@ -1,4 +1,4 @@
-"""Paths and times, as models write them."""
+"""Parsing of paths and times that models pass to tools."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ PATHS = st.lists(PIECES, max_size=8).map(lambda pieces: "/memories" + "".join(pi
 
 
 @given(st.one_of(PATHS, st.text(max_size=40)))
-def test_a_path_that_is_taken_is_under_the_root_and_in_its_one_form(path: str) -> None:
+def test_accepted_path_is_canonical_and_under_the_root(path: str) -> None:
     try:
         plain = normalise_path(path)
     except FileCommandError:
@@ -47,13 +47,13 @@ def test_a_path_that_is_taken_is_under_the_root_and_in_its_one_form(path: str) -
     assert normalise_path(plain) == plain
 
 
-def test_one_file_has_one_path() -> None:
+def test_equivalent_paths_normalise_to_one_form() -> None:
     ways = ("/memories/a/é.md", "/memories//a/./é.md/", "/memories/a/e\u0301.md")
     assert {normalise_path(way) for way in ways} == {"/memories/a/é.md"}
 
 
 @given(st.dictionaries(PATHS.filter(lambda p: ".." not in p), st.integers(0, 9), max_size=5))
-def test_a_listing_is_in_order_and_at_most_two_levels_deep(sizes: dict[str, int]) -> None:
+def test_listing_has_no_duplicates_and_at_most_two_levels(sizes: dict[str, int]) -> None:
     found = list_directory({f"{ROOT}/{path[10:]}": count for path, count in sizes.items()}, ROOT)
     names = [name for name, _ in found]
     assert len(names) == len(set(names))
@@ -72,12 +72,12 @@ def test_a_listing_is_in_order_and_at_most_two_levels_deep(sizes: dict[str, int]
         (1 << 40, "1024G"),
     ],
 )
-def test_sizes_are_shown_as_anthropics_files_show_them(count: int, shown: str) -> None:
+def test_sizes_are_formatted_like_anthropics_memory_tool(count: int, shown: str) -> None:
     assert format_size(count) == shown
 
 
-@given(st.datetimes(datetime(1970, 1, 1), datetime(9000, 1, 1), timezones=st.just(UTC)))  # noqa: DTZ001 - the zone is given beside
-def test_a_time_is_the_same_in_seconds_and_in_iso(at: datetime) -> None:
+@given(st.datetimes(datetime(1970, 1, 1), datetime(9000, 1, 1), timezones=st.just(UTC)))  # noqa: DTZ001 - the time zone is passed separately
+def test_time_parses_equally_from_seconds_and_iso(at: datetime) -> None:
     whole = at.replace(microsecond=0)
     assert parse_instant(whole.isoformat(), "since") == whole
     assert parse_instant(f"{whole:%Y-%m-%dT%H:%M:%S}", "since") == whole
@@ -87,7 +87,7 @@ def test_a_time_is_the_same_in_seconds_and_in_iso(at: datetime) -> None:
 
 
 @given(st.one_of(st.text(max_size=30), st.floats(), st.integers()))
-def test_anything_else_is_a_time_or_refused(value: str | float) -> None:
+def test_any_value_is_a_time_or_rejected(value: str | float) -> None:
     try:
         found = parse_instant(value, "since")
     except InvalidInput:
@@ -97,7 +97,7 @@ def test_anything_else_is_a_time_or_refused(value: str | float) -> None:
 
 
 @check_each("value", ["", "soon", "2026-13-01", float("nan"), 1e300])
-def test_what_is_no_time_is_named(value: str | float) -> None:
+def test_error_for_invalid_time_names_the_argument(value: str | float) -> None:
     with pytest.raises(InvalidInput) as error:
         parse_instant(value, "since")
     assert error.value.field == "since"

@@ -54,8 +54,8 @@ class PlainOwnerCipher:
 
     def digest(self, purpose: str, data: bytes) -> bytes:
         """Return 16 bytes of BLAKE2b over the length-prefixed owner and purpose, and the data."""
-        named = join_length_prefixed(self._owner, purpose.encode()) + data
-        return blake2b(named, digest_size=_DIGEST_BYTES).digest()
+        content = join_length_prefixed(self._owner, purpose.encode()) + data
+        return blake2b(content, digest_size=_DIGEST_BYTES).digest()
 
     def digest_term(self, term: str) -> bytes:
         """Return the term in UTF-8. Rows of terms also contain the owner's number."""
@@ -131,7 +131,7 @@ class ConfiguredCiphers:
         self._encrypt = encrypt
 
     @cached_property
-    def _encrypted(self) -> KeyRingCiphers:
+    def _key_ring_ciphers(self) -> KeyRingCiphers:
         # Imported here: an unencrypted store must not load libsodium.
         from memolith.adapters.crypto.xchacha import KeyRingCiphers
 
@@ -139,16 +139,20 @@ class ConfiguredCiphers:
 
     def create(self) -> Cipher:
         """See `CipherProvider`."""
-        return self._encrypted.create() if self._encrypt else PlainCipher()
+        return self._key_ring_ciphers.create() if self._encrypt else PlainCipher()
 
     def clone(self, source: Cipher) -> Cipher:
         """See `SupportsClone`."""
-        return PlainCipher() if source.name == PlainCipher.name else self._encrypted.clone(source)
+        return (
+            PlainCipher()
+            if source.name == PlainCipher.name
+            else self._key_ring_ciphers.clone(source)
+        )
 
     def close(self) -> None:
         """Close the connections of the key ring. The next use opens them again."""
-        if "_encrypted" in self.__dict__:
-            self._encrypted.ring.close()
+        if "_key_ring_ciphers" in self.__dict__:
+            self._key_ring_ciphers.ring.close()
 
     def load(self, name: str, store_id: bytes, check: bytes) -> Cipher:
         """See `CipherProvider`."""
@@ -158,4 +162,4 @@ class ConfiguredCiphers:
             _log.warning("this store is not encrypted; enable_encryption applies to new stores")
         elif not is_plain and not self._encrypt:
             _log.info("this store stays encrypted: enable_encryption applies to new stores")
-        return PlainCipher() if is_plain else self._encrypted.load(name, store_id, check)
+        return PlainCipher() if is_plain else self._key_ring_ciphers.load(name, store_id, check)

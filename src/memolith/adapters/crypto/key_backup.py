@@ -68,12 +68,12 @@ def back_up_keys(
     )
     file = _BackupFile(_FORMAT, keys)
     if passphrase is not None:
-        stretching = KeyDerivation.with_random_salt(cost)
-        sealed = encrypt(Passphrase(passphrase).derive_key(stretching), keys, _CONTEXT)
-        file = _BackupFile(_FORMAT, sealed, *_derivation_fields(stretching))
+        derivation = KeyDerivation.with_random_salt(cost)
+        ciphertext = encrypt(Passphrase(passphrase).derive_key(derivation), keys, _CONTEXT)
+        file = _BackupFile(_FORMAT, ciphertext, *_derivation_fields(derivation))
     with master_key.translate_os_errors(target):
-        made = master_key.create_file(target, msgspec.json.encode(file) + b"\n")
-    if not made:
+        is_created = master_key.create_file(target, msgspec.json.encode(file) + b"\n")
+    if not is_created:
         raise Conflict(f"the file already exists: {target}")
 
 
@@ -94,15 +94,15 @@ def restore_keys(backup: Path, passphrase: str | None, ring: KeyRing, key_file: 
         KeyUnavailable: The file is not a key backup, or the passphrase is wrong.
     """
     keys = _decrypt_backup(_read_backup(backup), passphrase, backup)
-    for place in (ring.storage, key_file.path):
-        if place.exists():
+    for path in (ring.storage, key_file.path):
+        if path.exists():
             raise Conflict(
-                f"keys already exist: {place}; move them away, or set encryption_key_path to"
+                f"keys already exist: {path}; move them away, or set encryption_key_path to"
                 " another file"
             )
     with master_key.translate_os_errors(key_file.path):
-        made = master_key.create_file(key_file.path, format_key(keys.master))
-    if not made:
+        is_created = master_key.create_file(key_file.path, format_key(keys.master))
+    if not is_created:
         raise Conflict(f"the key file already exists: {key_file.path}")
     ring.restore(KeyRingContents(keys.ring, keys.stores, keys.owners))
 
@@ -122,9 +122,9 @@ def _decrypt_backup(file: _BackupFile, passphrase: str | None, backup: Path) -> 
     if file.salt:
         if passphrase is None:
             raise KeyUnavailable(f"{backup} is protected by a passphrase, and none was given")
-        stretching = KeyDerivation(file.salt, file.operations, file.memory)
+        derivation = KeyDerivation(file.salt, file.operations, file.memory)
         try:
-            keys = decrypt(Passphrase(passphrase).derive_key(stretching), keys, _CONTEXT)
+            keys = decrypt(Passphrase(passphrase).derive_key(derivation), keys, _CONTEXT)
         except DecryptionFailed:
             raise KeyUnavailable(f"wrong passphrase for {backup}") from None
     try:
@@ -133,5 +133,5 @@ def _decrypt_backup(file: _BackupFile, passphrase: str | None, backup: Path) -> 
         raise KeyUnavailable(f"{backup} is damaged") from None
 
 
-def _derivation_fields(stretching: KeyDerivation) -> tuple[bytes, int, int]:
-    return stretching.salt, stretching.operations, stretching.memory
+def _derivation_fields(derivation: KeyDerivation) -> tuple[bytes, int, int]:
+    return derivation.salt, derivation.operations, derivation.memory

@@ -107,9 +107,9 @@ def rewrap_keys(ring: KeyRingTransaction, old: bytes, new: bytes) -> None:
     ring.run_many(
         "UPDATE stores SET wrapped = ? WHERE store = ?",
         (
-            (wrap_key(new, unwrap_key(old, sealed, place), place), store)
-            for store, sealed in stores
-            for place in [store_context(store)]
+            (wrap_key(new, unwrap_key(old, wrapped, context), context), store)
+            for store, wrapped in stores
+            for context in [store_context(store)]
         ),
     )
     owners = ring.rows(
@@ -118,9 +118,9 @@ def rewrap_keys(ring: KeyRingTransaction, old: bytes, new: bytes) -> None:
     ring.run_many(
         "UPDATE owners SET wrapped = ? WHERE store = ? AND owner = ? AND version = ?",
         (
-            (wrap_key(new, unwrap_key(old, sealed, place), place), store, owner, version)
-            for store, owner, version, sealed in owners
-            for place in [owner_context(store, owner, version)]
+            (wrap_key(new, unwrap_key(old, wrapped, context), context), store, owner, version)
+            for store, owner, version, wrapped in owners
+            for context in [owner_context(store, owner, version)]
         ),
     )
 
@@ -201,16 +201,16 @@ class KeyRing:
         Raises:
             KeyUnavailable: The ring exists and cannot be decrypted.
         """
-        own = generate_key()[:STORE_ID_BYTES] + original_store_id(store_id)
-        self._add(own, key)
-        return own
+        clone_id = generate_key()[:STORE_ID_BYTES] + original_store_id(store_id)
+        self._add(clone_id, key)
+        return clone_id
 
     def _add(self, store_id: bytes, key: bytes) -> None:
         self.storage.create()
         with self._write() as ring:
             master = self._unlock(ring) if _read_check(ring) else self._initialise(ring)
-            sealed = wrap_key(master, key, store_context(store_id))
-            ring.run("INSERT INTO stores VALUES (?, ?)", (store_id, sealed))
+            wrapped = wrap_key(master, key, store_context(store_id))
+            ring.run("INSERT INTO stores VALUES (?, ?)", (store_id, wrapped))
 
     def get_store_key(self, store_id: bytes) -> bytes | None:
         """Return a store's key, or None if the ring does not contain it.
@@ -270,9 +270,9 @@ class KeyRing:
                 "INSERT INTO owners VALUES (?, ?, ?, ?)"
                 " ON CONFLICT (store, owner, version) DO UPDATE SET wrapped = excluded.wrapped",
                 [
-                    (store_id, owner, version, wrap_key(master, key, place))
+                    (store_id, owner, version, wrap_key(master, key, context))
                     for version, key in keys.items()
-                    for place in [owner_context(store_id, owner, version)]
+                    for context in [owner_context(store_id, owner, version)]
                 ],
             )
 
@@ -327,12 +327,12 @@ class KeyRing:
         with self._translate_os_errors(), self._write() as ring:
             old = self._unlock(ring)
             self._resolve_key_files(ring)
-            stretching = KeyDerivation.with_random_salt(self._cost)
-            key = create_master_key(source, stretching)
+            derivation = KeyDerivation.with_random_salt(self._cost)
+            key = create_master_key(source, derivation)
             if isinstance(source, KeyFile):
                 master_key.replace_file(source.next_key_path, format_key(key))
             rewrap_keys(ring, old, key)
-            initialise_ring(ring, source, key, stretching)
+            initialise_ring(ring, source, key, derivation)
         self._master, self.source = key, source
         self._finish_rotation()
         self.storage.compact()
@@ -368,20 +368,20 @@ class KeyRing:
             (store_id, owner),
         ) or (0,)
         version = int(newest) + 1
-        sealed = wrap_key(master, generate_key(), owner_context(store_id, owner, version))
-        ring.run("INSERT INTO owners VALUES (?, ?, ?, ?)", (store_id, owner, version, sealed))
+        wrapped = wrap_key(master, generate_key(), owner_context(store_id, owner, version))
+        ring.run("INSERT INTO owners VALUES (?, ?, ?, ?)", (store_id, owner, version, wrapped))
         return version
 
     def _initialise(self, ring: KeyRingTransaction) -> bytes:
         """Initialise an empty ring with the existing master key, or a new one."""
-        stretching = KeyDerivation.with_random_salt(self._cost)
+        derivation = KeyDerivation.with_random_salt(self._cost)
         if isinstance(self.source, KeyFile):
             with master_key.translate_os_errors(self.source.path):
                 self.source.create(generate_key())
             key = read_key(self.source.path)
         else:
-            key = create_master_key(self.source, stretching)
-        initialise_ring(ring, self.source, key, stretching)
+            key = create_master_key(self.source, derivation)
+        initialise_ring(ring, self.source, key, derivation)
         self._master = key
         return key
 
@@ -408,10 +408,10 @@ class KeyRing:
         elif isinstance(self.source, ProvidedKey):
             yield self.source.key
         else:
-            found: dict[str, bytes] = dict(ring.rows("SELECT name, value FROM ring"))
-            if "salt" in found:
+            facts: dict[str, bytes] = dict(ring.rows("SELECT name, value FROM ring"))
+            if "salt" in facts:
                 yield self.source.derive_key(
-                    KeyDerivation(found["salt"], int(found["operations"]), int(found["memory"]))
+                    KeyDerivation(facts["salt"], int(facts["operations"]), int(facts["memory"]))
                 )
 
     def _wrong_key_message(self) -> str:

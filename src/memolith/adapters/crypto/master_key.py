@@ -40,13 +40,13 @@ def create_file(path: Path, content: bytes) -> bool:
     An existing file is left unchanged.
     """
     make_folder(path.parent, FOLDER_MODE)
-    written = _write_temporary_file(path, content)
+    temporary = _write_temporary_file(path, content)
     try:
-        made = _link_to_name(written, path, content)
+        is_created = _link_to_name(temporary, path, content)
     finally:
-        written.unlink()
+        temporary.unlink()
     sync_folder(path.parent)
-    return made
+    return is_created
 
 
 def replace_file(path: Path, content: bytes) -> None:
@@ -66,25 +66,25 @@ def create_empty_file(path: Path) -> None:
     sync_folder(path.parent)
 
 
-_warned: set[Path] = set()
+_warned_paths: set[Path] = set()
 
 
 def warn_if_readable_by_others(path: Path) -> None:
     """Log a warning, once per file, if users other than its owner can read it."""
-    if sys.platform == "win32" or path in _warned:
+    if sys.platform == "win32" or path in _warned_paths:
         return
     mode = stat.S_IMODE(path.stat().st_mode)
     if mode & (stat.S_IRWXG | stat.S_IRWXO):
-        _warned.add(path)
+        _warned_paths.add(path)
         _log.warning(
             "%s is readable by other users (mode %03o): run chmod 600 on it", path, mode & 0o777
         )
 
 
-def _link_to_name(written: Path, path: Path, content: bytes) -> bool:
+def _link_to_name(temporary: Path, path: Path, content: bytes) -> bool:
     """Link a temporary file to its final name; return False if that name is taken."""
     try:
-        os.link(written, path)
+        os.link(temporary, path)
     except FileExistsError:
         return False
     except OSError:  # the file system has no hard links, so the write cannot be atomic
@@ -109,10 +109,10 @@ def _write_new_file(path: Path, content: bytes) -> bool:
 
 
 def _write_temporary_file(path: Path, content: bytes) -> Path:
-    written = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
-    if not _write_new_file(written, content):
-        raise FileExistsError(str(written))
-    return written
+    temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
+    if not _write_new_file(temporary, content):
+        raise FileExistsError(str(temporary))
+    return temporary
 
 
 @contextmanager

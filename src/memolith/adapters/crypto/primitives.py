@@ -112,10 +112,10 @@ class VectorTransform:
 
     def apply(self, vectors: NDArray[np.int8]) -> NDArray[np.int16]:
         """Transform int8 vectors of shape (n, d) to little-endian int16 of shape (n, d + d % 2)."""
-        hidden = np.empty((len(vectors), self._width), dtype="<i2")
+        transformed = np.empty((len(vectors), self._width), dtype="<i2")
         for rows in _batches(len(vectors)):
-            hidden[rows] = self._forward(vectors[rows])
-        return hidden
+            transformed[rows] = self._forward(vectors[rows])
+        return transformed
 
     def invert(self, transformed: NDArray[np.int16]) -> NDArray[np.int8]:
         """Return the original vectors, shape (n, d), exactly.
@@ -123,23 +123,23 @@ class VectorTransform:
         Raises:
             ValueError: A value is not the transform of an int8 vector.
         """
-        shown = np.empty((len(transformed), self.dimension), dtype=np.int8)
+        vectors = np.empty((len(transformed), self.dimension), dtype=np.int8)
         for rows in _batches(len(transformed)):
             values = self._backward(transformed[rows])
             narrow = values[:, : self.dimension].astype(np.int8)
             # Exact: fractions, overflows and non-zero padding all make a difference.
             if not np.array_equal(_pad(narrow, self._width), values):
                 raise ValueError("not a vector under this transform")
-            shown[rows] = narrow
-        return shown
+            vectors[rows] = narrow
+        return vectors
 
     def _forward(self, vectors: NDArray[np.int8]) -> Values:
         values = _pad(vectors, self._width) * self._first_signs
         return _mix(values[:, self._first])[:, self._second] * self._second_signs
 
-    def _backward(self, hidden: NDArray[np.int16]) -> Values:
-        values = np.empty((len(hidden), self._width), dtype=np.float32)
-        values[:, self._second] = hidden.astype(np.float32) * self._second_signs
+    def _backward(self, transformed: NDArray[np.int16]) -> Values:
+        values = np.empty((len(transformed), self._width), dtype=np.float32)
+        values[:, self._second] = transformed.astype(np.float32) * self._second_signs
         unmixed = _mix(values) / np.float32(STRETCH)  # the blocks are symmetric matrices
         values[:, self._first] = unmixed
         values *= self._first_signs
@@ -152,8 +152,8 @@ class _KeyStream:
     def __init__(self, key: bytes, dimension: int) -> None:
         words = 4 * (dimension + 1)
         # SHAKE-256 has an output of arbitrary length.
-        drawn = shake_256(key + dimension.to_bytes(4, "big")).digest(words * 8)
-        self._words = np.frombuffer(drawn, dtype="<u8")
+        digest = shake_256(key + dimension.to_bytes(4, "big")).digest(words * 8)
+        self._words = np.frombuffer(digest, dtype="<u8")
         self._used = 0
 
     def permutation(self, length: int) -> NDArray[np.int64]:

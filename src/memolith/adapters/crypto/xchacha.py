@@ -83,8 +83,8 @@ class XChaChaOwnerCipher:
 
     def encrypt_vectors(self, vectors: NDArray[np.int8]) -> list[bytes]:
         """Return the transformed vectors; see `VectorTransform`."""
-        hidden = self._transform(vectors.shape[1]).apply(vectors)
-        return [row.tobytes() for row in hidden]
+        transformed = self._transform(vectors.shape[1]).apply(vectors)
+        return [row.tobytes() for row in transformed]
 
     def decrypt_vectors(self, stored: Sequence[bytes], dimension: int) -> NDArray[np.int8]:
         """See `OwnerCipher`."""
@@ -93,9 +93,9 @@ class XChaChaOwnerCipher:
             return np.empty((0, dimension), dtype=np.int8)
         if any(len(each) != transform.stored_bytes for each in stored):
             raise StoreDamaged("a stored vector has the wrong length")
-        hidden = np.frombuffer(b"".join(stored), dtype="<i2")
+        transformed = np.frombuffer(b"".join(stored), dtype="<i2")
         try:
-            return transform.invert(hidden.reshape(len(stored), -1))
+            return transform.invert(transformed.reshape(len(stored), -1))
         except ValueError:
             raise StoreDamaged("a stored vector was modified or belongs to another owner") from None
 
@@ -140,16 +140,16 @@ class XChaChaCipher:
 
     def get_owner_cipher(self, owner_id: str, version: int) -> XChaChaOwnerCipher:
         """See `Cipher`."""
-        wanted = (owner_id, version)
+        cache_key = (owner_id, version)
         with self._lock:
-            if wanted in self._owners:
-                self._owners.move_to_end(wanted)
-                return self._owners[wanted]
+            if cache_key in self._owners:
+                self._owners.move_to_end(cache_key)
+                return self._owners[cache_key]
         if version == 0:
             return XChaChaOwnerCipher(self.store_id, generate_key())
         owner = XChaChaOwnerCipher(self.store_id, self.get_key(owner_id, version))
         with self._lock:
-            self._owners[wanted] = owner
+            self._owners[cache_key] = owner
             while len(self._owners) > _CACHED_OWNERS:
                 self._owners.popitem(last=False)
         return owner
@@ -184,9 +184,11 @@ class XChaChaCipher:
         """See `SupportsKeyCopy`."""
         if not isinstance(source, XChaChaCipher):
             raise KeyUnavailable(f"keys of the cipher {source.name!r} cannot be copied")
-        there, own = source.key_versions(owner_id), self.key_versions(owner_id)
+        source_versions, own_versions = source.key_versions(owner_id), self.key_versions(owner_id)
         keys = {
-            version: source.get_key(owner_id, version) for version in there if version not in own
+            version: source.get_key(owner_id, version)
+            for version in source_versions
+            if version not in own_versions
         }
         if keys:
             self._ring.put(self.store_id, self._digest_owner(owner_id), keys)

@@ -101,57 +101,59 @@ class AnthropicChat:
             client.close()
 
     def _complete(self, prompt: Prompt) -> Completion:
-        ask = self._get_client().messages.create
-        done = call_service(
-            lambda: ask(**self._request(prompt)), self._error_types(), self._to_failure
+        create = self._get_client().messages.create
+        response = call_service(
+            lambda: create(**self._request(prompt)), self._error_types(), self._to_failure
         )
-        blocks, stop = dig(done, "content"), dig(done, "stop_reason")
+        blocks, stop = dig(response, "content"), dig(response, "stop_reason")
         if not isinstance(blocks, list) or stop is None:
             raise unreadable_failure(self.name)
         texts = (dig(block, "text") for block in blocks if dig(block, "type") == "text")
-        said = "".join(text for text in texts if isinstance(text, str))
-        usage = dig(done, "usage")
+        answer = "".join(text for text in texts if isinstance(text, str))
+        usage = dig(response, "usage")
         return Completion(
-            said,
+            answer,
             _input_tokens(usage),
             token_count(dig(usage, "output_tokens")),
             stop in COMPLETE_REASONS,
         )
 
     def _start_stream(self, prompt: Prompt) -> Any:
-        ask = self._get_client().messages.create
+        create = self._get_client().messages.create
         request = self._request(prompt) | {"stream": True}
-        return call_service(lambda: ask(**request), self._error_types(), self._to_failure)
+        return call_service(lambda: create(**request), self._error_types(), self._to_failure)
 
     def _read_stream(self, events: Iterator[Any]) -> Iterator[str | Completion]:
-        said: list[str] = []
+        pieces: list[str] = []
         stop: Any = None
-        asked = replied = 0
+        input_tokens = output_tokens = 0
         for event in events:
-            asked = _input_tokens(dig(event, "message", "usage")) or asked
-            replied = token_count(dig(event, "usage", "output_tokens")) or replied
+            input_tokens = _input_tokens(dig(event, "message", "usage")) or input_tokens
+            output_tokens = token_count(dig(event, "usage", "output_tokens")) or output_tokens
             stop = dig(event, "delta", "stop_reason") or stop
             piece = dig(event, "delta", "text")
             if isinstance(piece, str) and piece:
-                said.append(piece)
+                pieces.append(piece)
                 yield piece
         if stop is None:
             raise incomplete_failure(self.name)
-        yield Completion("".join(said), asked, replied, is_complete=stop in COMPLETE_REASONS)
+        yield Completion(
+            "".join(pieces), input_tokens, output_tokens, is_complete=stop in COMPLETE_REASONS
+        )
 
     def _request(self, prompt: Prompt) -> dict[str, Any]:
         system = "\n\n".join(turn.content for turn in prompt.messages if turn.role == "system")
-        said = [turn for turn in prompt.messages if turn.role != "system"]
+        turns = [turn for turn in prompt.messages if turn.role != "system"]
         request: dict[str, Any] = {
             "model": self._model,
-            "messages": [{"role": turn.role, "content": turn.content} for turn in said],
+            "messages": [{"role": turn.role, "content": turn.content} for turn in turns],
             "max_tokens": prompt.max_tokens,
             **({"system": system} if system else {}),
             **self._extra_fields,
         }
         if prompt.schema is not None:
-            wanted = {"type": "json_schema", "schema": prompt.schema.json}
-            request["output_config"] = {"format": wanted}
+            output_format = {"type": "json_schema", "schema": prompt.schema.json}
+            request["output_config"] = {"format": output_format}
         return request
 
     def _get_client(self) -> anthropic.Anthropic:
@@ -195,5 +197,5 @@ class AnthropicChat:
 
 def _input_tokens(usage: Any) -> int:
     """Return the input tokens, including those read from the service's cache."""
-    parts = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
-    return sum(token_count(dig(usage, part)) for part in parts)
+    fields = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
+    return sum(token_count(dig(usage, field)) for field in fields)

@@ -34,8 +34,8 @@ class CallableChat:
         self._function = function
         self._timeout_s = timeout_s
         module = getattr(function, "__module__", type(function).__module__)
-        own = getattr(function, "__qualname__", type(function).__qualname__)
-        self.name = str(getattr(function, "name", f"{module}.{own}"))
+        qualname = getattr(function, "__qualname__", type(function).__qualname__)
+        self.name = str(getattr(function, "name", f"{module}.{qualname}"))
 
     def complete(self, prompt: Prompt) -> Completion:
         """Return the function's reply; see `ChatModel`."""
@@ -43,14 +43,14 @@ class CallableChat:
             {"role": turn.role, "content": turn.content}
             for turn in describe_schema_in_prompt(prompt).messages
         ]
-        given = self._call(messages)
-        if isinstance(given, ServiceFailed):
-            raise given
-        if isinstance(given, Exception):
-            raise ServiceFailed(self.name, f"raised {type(given).__name__}", retryable=True)
-        if not isinstance(given, str):
-            raise ServiceFailed(self.name, f"returned {type(given).__name__} instead of str")
-        return Completion(given)
+        result = self._call(messages)
+        if isinstance(result, ServiceFailed):
+            raise result
+        if isinstance(result, Exception):
+            raise ServiceFailed(self.name, f"raised {type(result).__name__}", retryable=True)
+        if not isinstance(result, str):
+            raise ServiceFailed(self.name, f"returned {type(result).__name__} instead of str")
+        return Completion(result)
 
     def stream(self, prompt: Prompt) -> Iterator[str | Completion]:
         """Yield the function's reply in one part, then the complete `Completion`."""
@@ -95,8 +95,8 @@ class CallableEmbedder:
         self._function = function
         self._dimension: int | None = None
         module = getattr(function, "__module__", type(function).__module__)
-        own = getattr(function, "__qualname__", type(function).__qualname__)
-        self._name = str(getattr(function, "name", f"{module}.{own}"))
+        qualname = getattr(function, "__qualname__", type(function).__qualname__)
+        self._name = str(getattr(function, "name", f"{module}.{qualname}"))
 
     @property
     def name(self) -> str:
@@ -122,10 +122,10 @@ class CallableEmbedder:
         return unit
 
     def _vectors(self, texts: list[str]) -> NDArray[np.float32]:
-        given = self._function(texts)
+        result = self._function(texts)
         try:
             with np.errstate(over="ignore"):  # overflow becomes infinity, rejected below
-                vectors = np.asarray(given, dtype=np.float32)
+                vectors = np.asarray(result, dtype=np.float32)
         except (TypeError, ValueError) as error:
             raise ServiceFailed(self._name, "did not return a list of vectors") from error
         if vectors.ndim != _DIMENSIONS or not vectors.shape[1]:
@@ -185,19 +185,19 @@ class TimedArbitrator:
         work = Thread(target=self._work, args=(existing, candidate, answer), daemon=True)
         work.start()
         try:
-            given = answer.get(timeout=self._timeout_s)
+            verdict = answer.get(timeout=self._timeout_s)
         except Empty:
             problem = f"timed out after {self._timeout_s:g} s"
             raise ServiceFailed(_SERVICE, problem, retryable=True) from None
-        if isinstance(given, ServiceFailed):
-            raise given
-        if isinstance(given, Exception):
-            raise ServiceFailed(_SERVICE, f"raised {type(given).__name__}") from given
-        if not isinstance(given, Verdict):
-            raise ServiceFailed(_SERVICE, f"returned {type(given).__name__} instead of Verdict")
-        if given.operation not in tuple(Operation):
+        if isinstance(verdict, ServiceFailed):
+            raise verdict
+        if isinstance(verdict, Exception):
+            raise ServiceFailed(_SERVICE, f"raised {type(verdict).__name__}") from verdict
+        if not isinstance(verdict, Verdict):
+            raise ServiceFailed(_SERVICE, f"returned {type(verdict).__name__} instead of Verdict")
+        if verdict.operation not in tuple(Operation):
             raise ServiceFailed(_SERVICE, "returned a verdict with an unknown operation")
-        return given
+        return verdict
 
     def _work(self, existing: str, candidate: str, answer: SimpleQueue[object]) -> None:
         try:

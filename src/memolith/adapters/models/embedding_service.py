@@ -115,19 +115,20 @@ class ServiceEmbedder:
         """
         dimension = self.dimension
         vectors = np.zeros((len(texts), dimension), np.float32)
-        said = [row for row, text in enumerate(texts) if text.strip()]
+        nonempty = [row for row, text in enumerate(texts) if text.strip()]
         first = 0
-        for some in iter_batches(
-            [texts[row] for row in said], self._limits.texts, self._limits.chars
+        for batch in iter_batches(
+            [texts[row] for row in nonempty], self._limits.texts, self._limits.chars
         ):
-            found = self._request_vectors(some, role)
-            if found.shape[1] != dimension:
+            batch_vectors = self._request_vectors(batch, role)
+            if batch_vectors.shape[1] != dimension:
                 raise self._build_failure(
-                    f"returned vectors with {found.shape[1]} dimensions instead of {dimension}: set"
-                    " `dimension` under [memory.embedding] to the model's dimension, or to 0"
+                    f"returned vectors with {batch_vectors.shape[1]} dimensions instead of"
+                    f" {dimension}: set `dimension` under [memory.embedding] to the model's"
+                    " dimension, or to 0"
                 )
-            vectors[said[first : first + len(some)]] = found
-            first += len(some)
+            vectors[nonempty[first : first + len(batch)]] = batch_vectors
+            first += len(batch)
         return vectors
 
     def close(self) -> None:
@@ -137,12 +138,12 @@ class ServiceEmbedder:
     def _request_vectors(self, texts: Sequence[str], role: TextRole) -> NDArray[np.float32]:
         """Return vectors of length 1 from one batch, with retries."""
         name = self._service.name
-        ask = partial(
+        fetch = partial(
             self._guard.call_with_retries,
             name,
             lambda: self._normalise(self._fetch_vectors(texts, role)),
         )
-        return self._guard.limit_concurrency(name, ask)
+        return self._guard.limit_concurrency(name, fetch)
 
     def _fetch_vectors(self, texts: Sequence[str], role: TextRole) -> NDArray[np.float64]:
         """Send one request and check that it returns a finite vector per text.
@@ -150,9 +151,9 @@ class ServiceEmbedder:
         A wrong response may be temporary and is retryable.
         """
         prefix = self._model.prefix(role)
-        given = self._service.vectors([prefix + text for text in texts], role)
+        returned = self._service.vectors([prefix + text for text in texts], role)
         try:
-            rows = [np.asarray(row, dtype=np.float64) for row in given]
+            rows = [np.asarray(row, dtype=np.float64) for row in returned]
         except (TypeError, ValueError, OverflowError):
             # Not chained: its message may quote the response.
             raise self._build_failure("did not return a list of vectors", retryable=True) from None
@@ -172,9 +173,12 @@ class ServiceEmbedder:
 
     def _normalise(self, vectors: NDArray[np.float64]) -> NDArray[np.float32]:
         """Truncate vectors to the dimension and normalise them to length 1."""
-        whole, kept = self._model.info.dimension, self._model.truncated_dimension
-        if kept is not None and vectors.shape[1] == whole:
-            vectors = vectors[:, :kept]
+        full_dimension, truncated_dimension = (
+            self._model.info.dimension,
+            self._model.truncated_dimension,
+        )
+        if truncated_dimension is not None and vectors.shape[1] == full_dimension:
+            vectors = vectors[:, :truncated_dimension]
         with np.errstate(over="ignore"):
             lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
         if not ((lengths > _MIN_VECTOR_LENGTH) & np.isfinite(lengths)).all():

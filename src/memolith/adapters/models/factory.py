@@ -37,8 +37,8 @@ def check_url(url: str, section: str) -> None:
     if not url:
         return
     try:
-        parts = urlsplit(url)
-        is_address = parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0
+        split = urlsplit(url)
+        is_address = split.scheme in {"http", "https"} and bool(split.hostname) and split.port != 0
     except ValueError:
         is_address = False
     if not is_address:
@@ -180,8 +180,8 @@ def get_api_key(settings: Chat, env: Mapping[str, str]) -> str:
 def _requires_key(settings: Chat) -> bool:
     """Return whether a key is required: for the provider's own service, or if one is configured."""
     is_named = settings.api_key_env not in {"", _DEFAULT_KEY_VARIABLE}
-    is_theirs = settings.provider == "openai" and not settings.base_url
-    return is_named or is_theirs or settings.provider == "anthropic"
+    is_openai_service = settings.provider == "openai" and not settings.base_url
+    return is_named or is_openai_service or settings.provider == "anthropic"
 
 
 # --- Embedding service
@@ -208,16 +208,17 @@ def build_service_embedder(settings: Embedding, env: Mapping[str, str]) -> Servi
     if settings.model == LOCAL_MODEL:
         problem = f"name a model of {settings.provider}; {LOCAL_MODEL} is the local model"
         raise InvalidConfiguration(MODEL_SETTING, problem)
-    is_here = settings.provider == "sentence-transformers"
+    is_local = settings.provider == "sentence-transformers"
     try:
         model = select_model(
-            get_stored_model_name(settings.model) if is_here else settings.model, settings.dimension
+            get_stored_model_name(settings.model) if is_local else settings.model,
+            settings.dimension,
         )
     except ValueError as error:
         raise InvalidConfiguration("embedding.dimension", str(error)) from None
     limits = BatchLimits(settings.batch_size, settings.batch_chars)
-    care = ServiceGuard(retry_policy=RetryPolicy(max_total_s=settings.timeout_ms / 1000))
-    return ServiceEmbedder(_build_vector_service(settings, model, env), model, limits, care)
+    guard = ServiceGuard(retry_policy=RetryPolicy(max_total_s=settings.timeout_ms / 1000))
+    return ServiceEmbedder(_build_vector_service(settings, model, env), model, limits, guard)
 
 
 def _build_vector_service(

@@ -64,15 +64,17 @@ def status_failure(
 
     The response body is left out, since it may repeat the request or the key.
     """
-    known = "failed" if status >= _SERVER_ERROR else "sent an unexpected response"
-    problem = "sent an unexpected redirect" if status in _REDIRECT else _PROBLEMS.get(status, known)
-    given = headers or {}
+    default = "failed" if status >= _SERVER_ERROR else "sent an unexpected response"
+    problem = (
+        "sent an unexpected redirect" if status in _REDIRECT else _PROBLEMS.get(status, default)
+    )
+    received = headers or {}
     return ServiceFailed(
         service,
         f"{problem} (status {status})",
         status=status,
         retryable=status in _RETRYABLE or (status >= _SERVER_ERROR and status != _NOT_IMPLEMENTED),
-        retry_after_s=parse_retry_after(given.get("retry-after", ""), given.get("date", "")),
+        retry_after_s=parse_retry_after(received.get("retry-after", ""), received.get("date", "")),
     )
 
 
@@ -109,13 +111,13 @@ def call_service(
     Raises:
         ServiceFailed: The client raised one of `error_types`.
     """
-    ours = _IN_MODEL_CALL.set(True)
+    token = _IN_MODEL_CALL.set(True)
     try:
         return call()
     except error_types as error:
         failure = to_failure(error)
     finally:
-        _IN_MODEL_CALL.reset(ours)
+        _IN_MODEL_CALL.reset(token)
     raise failure
 
 
@@ -171,9 +173,9 @@ def build_http_options(httpx: Any, url: str, timeout_s: float) -> dict[str, Any]
     """
 
     class Bounded(httpx.SyncByteStream):  # type: ignore[misc] # which library is not known before
-        def __init__(self, stream: Any, until_s: float | None) -> None:
+        def __init__(self, stream: Any, deadline_s: float | None) -> None:
             self._stream = stream
-            self._until_s = until_s
+            self._deadline_s = deadline_s
 
         def __iter__(self) -> Iterator[bytes]:
             length = 0
@@ -181,27 +183,27 @@ def build_http_options(httpx: Any, url: str, timeout_s: float) -> dict[str, Any]
                 length += len(part)
                 if length > MAX_BODY_BYTES:
                     raise httpx.ReadError("the body is too long")
-                if self._until_s is not None and time.monotonic() > self._until_s:
+                if self._deadline_s is not None and time.monotonic() > self._deadline_s:
                     raise httpx.ReadTimeout("the body took too long")
                 yield part
 
         def close(self) -> None:
             self._stream.close()
 
-    def begun(request: Any) -> None:
+    def set_deadline(request: Any) -> None:
         request.extensions["memolith.until_s"] = time.monotonic() + timeout_s
 
-    def bounded(response: Any) -> None:
+    def limit_body(response: Any) -> None:
         _HEADERS.set(response.headers)
         is_stream = response.headers.get("content-type", "").startswith(_STREAMS)
-        until_s = response.request.extensions["memolith.until_s"]
-        response.stream = Bounded(response.stream, None if is_stream else until_s)
+        deadline_s = response.request.extensions["memolith.until_s"]
+        response.stream = Bounded(response.stream, None if is_stream else deadline_s)
 
     return {
         "timeout": httpx.Timeout(timeout_s, connect=min(timeout_s, CONNECT_TIMEOUT_S)),
         "follow_redirects": False,
         "mounts": proxy_exemptions(url),
-        "event_hooks": {"request": [begun], "response": [bounded]},
+        "event_hooks": {"request": [set_deadline], "response": [limit_body]},
     }
 
 
@@ -209,11 +211,11 @@ def proxy_exemptions(url: str) -> dict[str, None]:
     """Return the proxy exemption for a URL on this machine; empty for other URLs."""
     host = urlsplit(url).hostname or ""
     try:
-        is_near = ip_address(host).is_loopback
+        is_loopback = ip_address(host).is_loopback
     except ValueError:
-        is_near = host == "localhost"
-    written = f"[{host}]" if ":" in host else host
-    return {f"all://{written}": None} if is_near else {}
+        is_loopback = host == "localhost"
+    url_host = f"[{host}]" if ":" in host else host
+    return {f"all://{url_host}": None} if is_loopback else {}
 
 
 def last_response_headers() -> Mapping[str, str]:

@@ -188,12 +188,12 @@ def _load_tokenizer_file(file: Path) -> Tokenizer:
     except OSError as error:
         raise InvalidConfiguration(MODEL_SETTING, f"{file} can't be read: {error}") from error
     try:
-        loaded = Tokenizer.from_buffer(content)
+        tokenizer = Tokenizer.from_buffer(content)
     except Exception as error:  # the library has no narrower exception
         raise InvalidConfiguration(MODEL_SETTING, f"{file} is not a tokenizer: {error}") from error
-    loaded.no_truncation()
-    loaded.no_padding()
-    return loaded
+    tokenizer.no_truncation()
+    tokenizer.no_padding()
+    return tokenizer
 
 
 def _replace_surrogates(text: str) -> str:
@@ -275,20 +275,20 @@ class OnnxModel:
             "token_type_ids": np.zeros_like(tokens),
         }
         try:
-            given = {name: values[name] for name in self._inputs}
-            found = self._session.run([self._output], given)[0]
+            inputs = {name: values[name] for name in self._inputs}
+            output = self._session.run([self._output], inputs)[0]
         except (Fail, InvalidArgument, RuntimeException) as error:
             raise ServiceFailed(self._name, f"failed on {len(ids)} tokens") from error
-        return self._pool(np.asarray(found, np.float32))
+        return self._pool(np.asarray(output, np.float32))
 
-    def _pool(self, found: NDArray[np.float32]) -> NDArray[np.float32]:
-        if found.ndim == _TEXT_VECTORS:
-            return np.asarray(found[0])
-        if found.ndim == _TOKEN_VECTORS:
+    def _pool(self, output: NDArray[np.float32]) -> NDArray[np.float32]:
+        if output.ndim == _TEXT_VECTORS:
+            return np.asarray(output[0])
+        if output.ndim == _TOKEN_VECTORS:
             # No padding: each text runs alone.
-            return np.asarray(found[0, 0] if self._pooling == "cls" else found[0].mean(axis=0))
+            return np.asarray(output[0, 0] if self._pooling == "cls" else output[0].mean(axis=0))
         raise InvalidConfiguration(
-            MODEL_SETTING, f"{self._name} returns an output of shape {found.shape}"
+            MODEL_SETTING, f"{self._name} returns an output of shape {output.shape}"
         )
 
 
@@ -413,15 +413,15 @@ class LocalEmbedder:
     def _token_ids(self, role: TextRole, text: str) -> list[int]:
         """Return the token ids of prefix and text, truncated to the window, with special tokens."""
         folder = self._folder
-        pieces = encode_text(folder.tokenizer, text)
-        if not len(pieces):
+        encoding = encode_text(folder.tokenizer, text)
+        if not len(encoding):
             return []
         prefix = folder.query_prefix if role == "query" else folder.document_prefix
         if prefix:
-            pieces = encode_text(folder.tokenizer, prefix + text)
-        of_model = load_tokenizer(folder.tokenizer)
-        pieces.truncate(folder.max_tokens - of_model.num_special_tokens_to_add(is_pair=False))
-        ids: list[int] = of_model.post_process(pieces).ids
+            encoding = encode_text(folder.tokenizer, prefix + text)
+        tokenizer = load_tokenizer(folder.tokenizer)
+        encoding.truncate(folder.max_tokens - tokenizer.num_special_tokens_to_add(is_pair=False))
+        ids: list[int] = tokenizer.post_process(encoding).ids
         return ids
 
     def _get_model(self) -> OnnxModel:

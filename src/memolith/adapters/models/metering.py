@@ -87,16 +87,20 @@ class MeteredChatProvider:
 
     def record_tokens(self, owner_id: str, prompt: Prompt, reply: Completion) -> None:
         """Count the tokens of a call."""
-        asked = reply.input_tokens or self._count_tokens(turn.content for turn in prompt.messages)
-        said = reply.output_tokens or self._count_tokens([reply.text])
-        now, spent = self._clock.now(), ModelUsage(0, asked, said)
+        input_tokens = reply.input_tokens or self._count_tokens(
+            turn.content for turn in prompt.messages
+        )
+        output_tokens = reply.output_tokens or self._count_tokens([reply.text])
+        now, model_usage = self._clock.now(), ModelUsage(0, input_tokens, output_tokens)
         with self._lock:
-            self._local_usage.add(owner_id, spent, now)
-        self._store_usage(owner_id, prompt.purpose, spent, now)
+            self._local_usage.add(owner_id, model_usage, now)
+        self._store_usage(owner_id, prompt.purpose, model_usage, now)
 
-    def _store_usage(self, owner_id: str, purpose: str, spent: ModelUsage, now: datetime) -> None:
+    def _store_usage(
+        self, owner_id: str, purpose: str, model_usage: ModelUsage, now: datetime
+    ) -> None:
         try:
-            self._usage.add(owner_id, purpose, spent, at=now)
+            self._usage.add(owner_id, purpose, model_usage, at=now)
         except (StoreReadOnly, StoreUnavailable) as error:
             if not self._is_uncounted:
                 _log.warning("model usage can't be recorded in the store: %s", error)
@@ -107,13 +111,13 @@ class MeteredChatProvider:
     def _check_limits(self, owner_id: str, service: str, now: datetime) -> None:
         if not (self._limits.calls or self._limits.tokens):
             return
-        kept = sum(self._usage.get_usage(owner_id, now).values(), ModelUsage())
-        here = self._local_usage.get(owner_id, now)
-        spent_of = {
-            "chat.calls_per_hour": (max(kept.calls, here.calls), self._limits.calls),
-            "chat.tokens_per_hour": (max(kept.tokens, here.tokens), self._limits.tokens),
+        stored = sum(self._usage.get_usage(owner_id, now).values(), ModelUsage())
+        local = self._local_usage.get(owner_id, now)
+        usage_by_setting = {
+            "chat.calls_per_hour": (max(stored.calls, local.calls), self._limits.calls),
+            "chat.tokens_per_hour": (max(stored.tokens, local.tokens), self._limits.tokens),
         }
-        for setting, (used, limit) in spent_of.items():
+        for setting, (used, limit) in usage_by_setting.items():
             if limit and used >= limit:
                 left_s = _HOUR_S - now.timestamp() % _HOUR_S
                 raise LimitReached(service, setting, limit, left_s)
@@ -127,16 +131,16 @@ class _LocalUsage:
 
     def __init__(self) -> None:
         self._hour = 0
-        self._spent: dict[str, ModelUsage] = {}
+        self._usage_by_owner: dict[str, ModelUsage] = {}
 
-    def add(self, owner_id: str, spent: ModelUsage, now: datetime) -> None:
-        self._spent[owner_id] = self.get(owner_id, now) + spent
+    def add(self, owner_id: str, model_usage: ModelUsage, now: datetime) -> None:
+        self._usage_by_owner[owner_id] = self.get(owner_id, now) + model_usage
 
     def get(self, owner_id: str, now: datetime) -> ModelUsage:
         hour = int(now.timestamp() // _HOUR_S)
         if hour != self._hour:
-            self._hour, self._spent = hour, {}
-        return self._spent.get(owner_id, ModelUsage())
+            self._hour, self._usage_by_owner = hour, {}
+        return self._usage_by_owner.get(owner_id, ModelUsage())
 
 
 class _MeteredChat:
@@ -159,13 +163,13 @@ class _MeteredChat:
 
     def _stream(self, prompt: Prompt) -> Iterator[str | Completion]:
         self._meter.record_call(self._owner_id, self.name, prompt.purpose)
-        said = Completion("")
+        reply = Completion("")
         pieces = self._model.stream(prompt)
         try:
             for piece in pieces:
-                said = piece if isinstance(piece, Completion) else Completion(said.text + piece)
+                reply = piece if isinstance(piece, Completion) else Completion(reply.text + piece)
                 yield piece
         finally:  # received parts are billed even if the stream ends early
             close_stream(pieces)
-            if said.text:
-                self._meter.record_tokens(self._owner_id, prompt, said)
+            if reply.text:
+                self._meter.record_tokens(self._owner_id, prompt, reply)

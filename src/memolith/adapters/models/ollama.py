@@ -180,11 +180,11 @@ class OllamaChat:
 
     def _complete(self, prompt: Prompt) -> Completion:
         request = self._request(prompt)
-        done = self._client.call(lambda client: client.chat(**request))
-        text = dig(done, "message", "content")
-        if not isinstance(text, str) or not dig(done, "done"):
+        response = self._client.call(lambda client: client.chat(**request))
+        text = dig(response, "message", "content")
+        if not isinstance(text, str) or not dig(response, "done"):
             raise unreadable_failure(self.name)
-        return _build_reply(text, done)
+        return _build_reply(text, response)
 
     def _start_stream(self, prompt: Prompt) -> Any:
         """Return the stream once its first part has arrived, which is when the request is sent."""
@@ -195,14 +195,14 @@ class OllamaChat:
         return _chain_and_close(source, first, parts)
 
     def _read_stream(self, parts: Iterator[Any]) -> Iterator[str | Completion]:
-        said: list[str] = []
+        pieces: list[str] = []
         for part in parts:
             piece = dig(part, "message", "content")
             if isinstance(piece, str) and piece:
-                said.append(piece)
+                pieces.append(piece)
                 yield piece
             if dig(part, "done"):
-                yield _build_reply("".join(said), part)
+                yield _build_reply("".join(pieces), part)
                 return
         raise incomplete_failure(self.name)
 

@@ -192,13 +192,13 @@ class OpenAIChat:
 
     def _complete(self, prompt: Prompt) -> Completion:
         request = self._request(prompt)
-        done = self._client.call(lambda client: client.chat.completions.create(**request))
-        message = dig(done, "choices", 0, "message")
+        response = self._client.call(lambda client: client.chat.completions.create(**request))
+        message = dig(response, "choices", 0, "message")
         text = dig(message, "content")
         if not isinstance(text, str) and dig(message, "refusal") is None:
             raise unreadable_failure(self.name)
-        finish = "content_filter" if text is None else dig(done, "choices", 0, "finish_reason")
-        return _build_reply(text or "", finish, dig(done, "usage"))
+        finish = "content_filter" if text is None else dig(response, "choices", 0, "finish_reason")
+        return _build_reply(text or "", finish, dig(response, "usage"))
 
     def _start_stream(self, prompt: Prompt) -> Any:
         request = self._request(prompt)
@@ -206,18 +206,18 @@ class OpenAIChat:
         return self._client.call(lambda client: client.chat.completions.create(**request))
 
     def _read_stream(self, events: Iterator[Any]) -> Iterator[str | Completion]:
-        said: list[str] = []
+        pieces: list[str] = []
         finish = usage = None
         for event in events:
             usage = dig(event, "usage") or usage
             finish = dig(event, "choices", 0, "finish_reason") or finish
             piece = dig(event, "choices", 0, "delta", "content")
             if isinstance(piece, str) and piece:
-                said.append(piece)
+                pieces.append(piece)
                 yield piece
         if finish is None:
             raise incomplete_failure(self.name)
-        yield _build_reply("".join(said), finish, usage)
+        yield _build_reply("".join(pieces), finish, usage)
 
     def _request(self, prompt: Prompt) -> dict[str, Any]:
         request: dict[str, Any] = {
@@ -280,17 +280,17 @@ class OpenAIVectorService:
             ServiceFailed: The request failed.
         """
         del role
-        done = self._client.call(
+        response = self._client.call(
             lambda client: client.embeddings.create(input=list(texts), **self._request)
         )
-        rows = dig(done, "data")
+        rows = dig(response, "data")
         if not isinstance(rows, list):
             raise unreadable_failure(self.name)
-        places = [dig(row, "index") for row in rows]
-        if sorted(map(repr, places)) != sorted(map(repr, range(len(rows)))):
+        indices = [dig(row, "index") for row in rows]
+        if sorted(map(repr, indices)) != sorted(map(repr, range(len(rows)))):
             raise unreadable_failure(self.name)  # vectors can't be assigned to texts
-        by_place = dict(zip(places, rows, strict=True))
-        return [dig(by_place[place], "embedding") for place in range(len(rows))]
+        by_index = dict(zip(indices, rows, strict=True))
+        return [dig(by_index[index], "embedding") for index in range(len(rows))]
 
     def close(self) -> None:
         """Close the connections."""
@@ -326,12 +326,12 @@ class OpenAITranscriber:
 
     def transcribe(self, audio: bytes, name: str) -> str:
         """See the port."""
-        found = self._client.call(
+        response = self._client.call(
             lambda client: client.audio.transcriptions.create(
                 model=self._model, file=(name, audio), response_format="json"
             )
         )
-        return found.text.strip()
+        return response.text.strip()
 
     def close(self) -> None:
         """See the port."""

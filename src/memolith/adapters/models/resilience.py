@@ -232,16 +232,16 @@ def describe_schema_in_prompt(prompt: Prompt) -> Prompt:
     """
     if prompt.schema is None:
         return prompt
-    asked = (
+    instruction = (
         "Reply with one JSON value and nothing else: no explanation, no code fence."
         f" It must match this JSON schema:\n{json.dumps(dict(prompt.schema.json))}"
     )
     first, *rest = prompt.messages
     if first.role != "system":
         return replace(
-            prompt, messages=(ChatMessage("system", asked), *prompt.messages), schema=None
+            prompt, messages=(ChatMessage("system", instruction), *prompt.messages), schema=None
         )
-    turn = ChatMessage("system", f"{first.content}\n\n{asked}")
+    turn = ChatMessage("system", f"{first.content}\n\n{instruction}")
     return replace(prompt, messages=(turn, *rest), schema=None)
 
 

@@ -77,9 +77,9 @@ class SentenceTransformersVectorService:
         return self._model
 
 
-def get_stored_model_name(asked: str) -> str:
+def get_stored_model_name(model: str) -> str:
     """Return a model's name in the store: a folder is marked as such, whatever its name."""
-    return f"folder:{Path(asked).resolve().name}" if Path(asked).is_dir() else asked
+    return f"folder:{Path(model).resolve().name}" if Path(model).is_dir() else model
 
 
 # --- Cross-encoder

@@ -80,7 +80,7 @@ def get_status(location: DatabaseLocation) -> PostgresStatus:
         is_application = can_assume_application_role(raw)
         if is_application:
             raw.execute("SET ROLE memolith_application")
-        may_count = _fetch_value(raw, "SELECT has_function_privilege('owner_names()', 'EXECUTE')")
+        can_count = _fetch_value(raw, "SELECT has_function_privilege('owner_names()', 'EXECUTE')")
         return PostgresStatus(
             server,
             pgvector,
@@ -94,7 +94,7 @@ def get_status(location: DatabaseLocation) -> PostgresStatus:
                 location, facts, uses_application_role=is_application
             ),
             size_bytes=int(_fetch_value(raw, _SIZE, (location.schema,))),
-            owners=_fetch_value(raw, _COUNT_OWNERS) if may_count else None,
+            owners=_fetch_value(raw, _COUNT_OWNERS) if can_count else None,
         )
 
 
@@ -205,10 +205,10 @@ def delete_store(location: DatabaseLocation, delete_keys: Callable[[bytes], None
         if facts["store_id"]:
             delete_keys(bytes.fromhex(facts["store_id"]))
         try:
-            kept = raw.execute(
+            previous_schemas = raw.execute(
                 _REPLACED_SCHEMAS, (rf"^{location.schema}_before_restore(_\d+)?$",)
             ).fetchall()
-            for name in (location.schema, *(name for (name,) in kept)):
+            for name in (location.schema, *(name for (name,) in previous_schemas)):
                 raw.execute(sql.SQL("DROP SCHEMA {} CASCADE").format(sql.Identifier(name)))
         except psycopg.errors.InsufficientPrivilege as error:
             reason = error.diag.message_primary or "the role is not allowed to drop the tables"

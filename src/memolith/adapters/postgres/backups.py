@@ -72,7 +72,7 @@ class BackupMixin:
         """See `SupportsBackup`; `advance` is called with numbers of rows."""
         path = Path(target).absolute()
         refuse_to_overwrite(path, overwrite=overwrite)
-        told = advance or _ignore_progress
+        on_progress = advance or _ignore_progress
         with self._connections.read() as reader, create_partial_file(path) as part:
             # The first read fixes the snapshot for all following reads.
             facts: dict[str, str] = dict(reader.rows("SELECT name, value FROM meta"))
@@ -84,9 +84,11 @@ class BackupMixin:
                 for (name,) in reader.rows(OWNER_NAMES):
                     reader.set_owner(owner_number(name))
                     replace_owner_rows(
-                        copy, name, _report_progress(read_rows(reader, owner_number(name)), told)
+                        copy,
+                        name,
+                        _report_progress(read_rows(reader, owner_number(name)), on_progress),
                     )
-                replace_shared_rows(copy, _report_progress(read_rows(reader, None), told))
+                replace_shared_rows(copy, _report_progress(read_rows(reader, None), on_progress))
                 copy.run("COMMIT")
             return put_in_place(part, path)
 
@@ -146,8 +148,8 @@ def restore(
         session(location) as raw,
         raw.transaction(),
     ):
-        there = store_exists(raw, location)
-        if there and not force:
+        target_exists = store_exists(raw, location)
+        if target_exists and not force:
             raise Conflict(
                 f"the store already exists: {location.display_name}, schema {location.schema}"
             )
@@ -155,25 +157,32 @@ def restore(
         part.touch(0o600)
         copy = unpack_backup(source, part, keys, analyser=analyser, busy_timeout_s=timeout_s)
         replaced, tombstones = (
-            _lock_replaced_store(raw, location, keys.target) if there else (copy.cipher, ())
+            _lock_replaced_store(raw, location, keys.target) if target_exists else (copy.cipher, ())
         )
         owners, erased = copy.remove_erased(replaced or copy.cipher, tombstones or ())
         cipher = copy.adopt_keys(keys.target)
         schema = (
-            _unused_schema_name(raw, f"{location.schema}_restoring") if there else location.schema
+            _unused_schema_name(raw, f"{location.schema}_restoring")
+            if target_exists
+            else location.schema
         )
         new = replace(location, schema=schema)
         _set_search_path(raw, schema)
-        made = create_store(raw, new, _KnownCipher(cipher), analyser, options or NewStoreOptions())
-        if made is None:
+        created = create_store(
+            raw, new, _KnownCipher(cipher), analyser, options or NewStoreOptions()
+        )
+        if created is None:
             raise Conflict(f"the store already exists: {location.display_name}, schema {schema}")
         _copy_rows(
-            _adapt_connection(raw, new, made.vector_format), part, timeout_s, is_replacement=there
+            _adapt_connection(raw, new, created.vector_format),
+            part,
+            timeout_s,
+            is_replacement=target_exists,
         )
-        kept = _swap_schemas(raw, location, schema) if there else None
-    remembers = tombstones is not None and replaced is not None
+        previous_schema = _swap_schemas(raw, location, schema) if target_exists else None
+    erasures_known = tombstones is not None and replaced is not None
     name = f"{location.display_name}, schema {location.schema}"
-    return RestoreResult(name, kept, owners, erased, erasures_known=remembers)
+    return RestoreResult(name, previous_schema, owners, erased, erasures_known=erasures_known)
 
 
 def _lock_replaced_store(
@@ -196,9 +205,9 @@ def _lock_replaced_store(
 def _adapt_connection(
     raw: PsycopgConnection, location: DatabaseLocation, vector_format: VectorFormat
 ) -> Connection:
-    found = raw.execute("SELECT to_regtype(%s)::oid", (vector_format.type_name,)).fetchone()
+    row = raw.execute("SELECT to_regtype(%s)::oid", (vector_format.type_name,)).fetchone()
     register_adapters(raw)
-    register_vector_adapters(raw, vector_format, found[0] if found else 0)
+    register_vector_adapters(raw, vector_format, row[0] if row else 0)
     return Connection(raw, location.display_name)
 
 
@@ -219,24 +228,24 @@ def _copy_rows(
 
 def _swap_schemas(raw: PsycopgConnection, location: DatabaseLocation, schema: str) -> str:
     """Rename a schema to replace the store's schema; return the new name of the latter."""
-    kept = _unused_schema_name(raw, f"{location.schema}_before_restore")
-    for before, name in ((location.schema, kept), (schema, location.schema)):
+    previous_schema = _unused_schema_name(raw, f"{location.schema}_before_restore")
+    for before, name in ((location.schema, previous_schema), (schema, location.schema)):
         raw.execute(
             sql.SQL("ALTER SCHEMA {} RENAME TO {}").format(
                 sql.Identifier(before), sql.Identifier(name)
             )
         )
-    return f"schema {kept}"
+    return f"schema {previous_schema}"
 
 
 def _unused_schema_name(raw: PsycopgConnection, name: str) -> str:
     """Return the name, with a number appended if a schema of that name exists."""
-    taken = {each for (each,) in raw.execute("SELECT nspname FROM pg_namespace").fetchall()}
-    number, free = 1, name
-    while free in taken:
+    existing = {each for (each,) in raw.execute("SELECT nspname FROM pg_namespace").fetchall()}
+    number, candidate = 1, name
+    while candidate in existing:
         number += 1
-        free = f"{name}_{number}"
-    return free
+        candidate = f"{name}_{number}"
+    return candidate
 
 
 def _set_search_path(raw: PsycopgConnection, schema: str) -> None:

@@ -71,26 +71,26 @@ class PsycopgConnection(psycopg.Connection[Any]):
     response_timeout_s: float | None = None
     is_overflow: bool = False
 
-    def wait(self, gen: PQGen[RV], *args: Any, **named: Any) -> RV:
+    def wait(self, gen: PQGen[RV], *args: Any, **kwargs: Any) -> RV:
         """See `psycopg.Connection.wait`."""
         if self.response_timeout_s is None:
-            return super().wait(gen, *args, **named)
+            return super().wait(gen, *args, **kwargs)
         return super().wait(
-            self._enforce_response_timeout(gen, self.response_timeout_s), *args, **named
+            self._enforce_response_timeout(gen, self.response_timeout_s), *args, **kwargs
         )
 
     def _enforce_response_timeout(
         self, gen: PQGen[RV], response_timeout_s: float
     ) -> Generator[Wait, Ready | int, RV]:
         """Run psycopg's generator until the server has sent nothing for the timeout."""
-        heard = monotonic()
+        last_response_s = monotonic()
         try:
             state = next(gen)
             while True:
                 ready = yield state
                 if ready:
-                    heard = monotonic()
-                elif monotonic() - heard >= response_timeout_s:
+                    last_response_s = monotonic()
+                elif monotonic() - last_response_s >= response_timeout_s:
                     self.close()
                     raise psycopg.OperationalError(f"no answer for {response_timeout_s:.3g} s")
                 state = gen.send(ready)
@@ -132,15 +132,15 @@ class Pool:
             psycopg.OperationalError: Connecting failed until the timeout.
         """
         until = monotonic() + timeout_s
-        has_place = self._semaphore.acquire(0 if allow_overflow else timeout_s)
-        if not has_place and not allow_overflow:
+        is_acquired = self._semaphore.acquire(0 if allow_overflow else timeout_s)
+        if not is_acquired and not allow_overflow:
             raise PoolExhausted
-        with ExitStack() as failing:
-            if has_place:
-                failing.callback(self._semaphore.release)
+        with ExitStack() as cleanup:
+            if is_acquired:
+                cleanup.callback(self._semaphore.release)
             raw = self._pop_idle() or self._connect_with_retry(until)
-            raw.is_overflow = not has_place
-            failing.pop_all()
+            raw.is_overflow = not is_acquired
+            cleanup.pop_all()
         return raw
 
     def release(self, raw: PsycopgConnection) -> None:
@@ -148,14 +148,14 @@ class Pool:
         now = monotonic()
         is_usable = raw.info.transaction_status == psycopg.pq.TransactionStatus.IDLE
         with self._lock:
-            is_kept = is_usable and not self.is_closed and len(self._idle) < self._size
-            if is_kept:
+            is_reusable = is_usable and not self.is_closed and len(self._idle) < self._size
+            if is_reusable:
                 self._idle.append((raw, now))
             old = [each for each, since in self._idle if now - since > _MAX_IDLE_S]
             self._idle = [(each, since) for each, since in self._idle if now - since <= _MAX_IDLE_S]
         if not raw.is_overflow:
             self._semaphore.release()
-        for each in old if is_kept else [raw, *old]:
+        for each in old if is_reusable else [raw, *old]:
             each.close()
 
     def close_idle(self) -> None:
@@ -317,14 +317,14 @@ class Connection:
 
     def run_many(self, statement: str, rows: Iterable[Sequence[Any]]) -> None:
         """See `sql.connection.Connection`."""
-        left = list(rows)
+        remaining = list(rows)
         try:
-            if len(left) >= _ROWS_PER_INSERT and translate_multi_row_insert(
+            if len(remaining) >= _ROWS_PER_INSERT and translate_multi_row_insert(
                 statement, _ROWS_PER_INSERT
             ):
-                left = self._insert_batches(statement, left)
-            if left:
-                self._cursor.executemany(translate(statement), left)
+                remaining = self._insert_batches(statement, remaining)
+            if remaining:
+                self._cursor.executemany(translate(statement), remaining)
         except errors.UniqueViolation as error:
             raise ConstraintViolation from error
         except psycopg.Error as error:
@@ -333,15 +333,15 @@ class Connection:
     def _insert_batches(self, statement: str, rows: list[Sequence[Any]]) -> list[Sequence[Any]]:
         """Insert rows in full batches, and return the remaining rows."""
         words = translate_multi_row_insert(statement, _ROWS_PER_INSERT)
-        whole = len(rows) - len(rows) % _ROWS_PER_INSERT
+        end = len(rows) - len(rows) % _ROWS_PER_INSERT
         self._cursor.executemany(
             words or "",
             (
                 tuple(chain.from_iterable(rows[start : start + _ROWS_PER_INSERT]))
-                for start in range(0, whole, _ROWS_PER_INSERT)
+                for start in range(0, end, _ROWS_PER_INSERT)
             ),
         )
-        return rows[whole:]
+        return rows[end:]
 
     def _execute(self, statement: str, values: Sequence[Any]) -> psycopg.RawCursor[Any]:
         return self._cursor.execute(translate(statement), values, binary=True)
@@ -379,8 +379,8 @@ class Connection:
         """See `sql.connection.Connection`."""
         self.run(_NEW_OWNER, (owner_number(owner_id), owner_id, key_version))
         # Another writer may have inserted the owner first, and it may have been erased since.
-        found = self.get_owner(owner_id, lock=True)
-        return found if found.number else self.insert_owner(owner_id, key_version)
+        existing = self.get_owner(owner_id, lock=True)
+        return existing if existing.number else self.insert_owner(owner_id, key_version)
 
     def begin(self, mode: str, owner_id: str | None, timeout_s: float) -> None:
         """Begin a transaction in which only one owner's rows are visible.
@@ -394,13 +394,13 @@ class Connection:
             psycopg.OperationalError: The connection is lost. Nothing was done.
         """
         # BEGIN waits for no lock, only for the server itself.
-        patience_s, self._raw.response_timeout_s = self._raw.response_timeout_s, timeout_s
-        whose = "" if owner_id is None else str(owner_number(owner_id))
+        previous_timeout_s, self._raw.response_timeout_s = self._raw.response_timeout_s, timeout_s
+        owner = "" if owner_id is None else str(owner_number(owner_id))
         # Only the simple query protocol, without parameters, accepts two statements at once.
         self._cursor.execute(
-            f"BEGIN {mode}; SET LOCAL memolith.owner = '{whose}'".encode(), prepare=False
+            f"BEGIN {mode}; SET LOCAL memolith.owner = '{owner}'".encode(), prepare=False
         )
-        self._raw.response_timeout_s = patience_s
+        self._raw.response_timeout_s = previous_timeout_s
 
     def set_owner(self, number: int) -> None:
         """Make only the rows of this owner visible for the rest of the transaction."""
@@ -485,12 +485,12 @@ class ConnectionSettings:
         Raises:
             psycopg.OperationalError: The server cannot be reached.
         """
-        with ExitStack() as failing:
-            raw = failing.enter_context(PsycopgConnection.connect(self.conninfo, autocommit=True))
+        with ExitStack() as cleanup:
+            raw = cleanup.enter_context(PsycopgConnection.connect(self.conninfo, autocommit=True))
             raw.response_timeout_s = self.timeout_s
             self.configure(raw)
             raw.response_timeout_s = self.response_timeout_s
-            failing.pop_all()
+            cleanup.pop_all()
         return raw
 
     def configure(self, raw: PsycopgConnection) -> None:
@@ -516,10 +516,10 @@ class ConnectionSettings:
         raw.execute(sql.SQL("; ").join(settings))
         register_adapters(raw)
         if self.vector_format is not None:
-            found = raw.execute(
+            row = raw.execute(
                 "SELECT to_regtype(%s)::oid", (self.vector_format.type_name,)
             ).fetchone()
-            register_vector_adapters(raw, self.vector_format, found[0] if found else 0)
+            register_vector_adapters(raw, self.vector_format, row[0] if row else 0)
 
 
 VECTOR_SEARCH_SETTINGS = (

@@ -215,8 +215,8 @@ def translate(statement: str) -> str:
         return STATEMENT_OVERRIDES[statement]
     for pattern, words in _SUBSTITUTIONS:
         statement = pattern.sub(words, statement)
-    places = count(1)
-    statement = _PLACEHOLDER.sub(lambda place: f"${place[1] or next(places)}", statement)
+    numbers = count(1)
+    statement = _PLACEHOLDER.sub(lambda match: f"${match[1] or next(numbers)}", statement)
     return _MAX_MIN_CALL.sub(lambda call: _scalar_call(call, statement), statement)
 
 
@@ -244,16 +244,18 @@ def translate_multi_row_insert(statement: str, rows: int) -> str | None:
 
     Its parameters are those of the rows, one row after the other.
     """
-    found = _SINGLE_ROW_INSERT.fullmatch(statement)
-    if found is None:
+    match = _SINGLE_ROW_INSERT.fullmatch(statement)
+    if match is None:
         return None
-    places = [int(place) for place in _PLACEHOLDER.findall(translate(found[2]).replace("$", "?"))]
-    row = found[2]
-    width = max(places)
-    return found[1] + ", ".join(_number_placeholders(row, width * n) for n in range(rows))
+    numbers = [
+        int(number) for number in _PLACEHOLDER.findall(translate(match[2]).replace("$", "?"))
+    ]
+    row = match[2]
+    width = max(numbers)
+    return match[1] + ", ".join(_number_placeholders(row, width * n) for n in range(rows))
 
 
 def _number_placeholders(row: str, offset: int) -> str:
     """Return a row of placeholders, numbered after `offset` preceding parameters."""
-    places = count(1)
-    return _PLACEHOLDER.sub(lambda place: f"${offset + int(place[1] or next(places))}", row)
+    numbers = count(1)
+    return _PLACEHOLDER.sub(lambda match: f"${offset + int(match[1] or next(numbers))}", row)

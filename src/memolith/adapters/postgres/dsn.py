@@ -98,8 +98,8 @@ def _reject_ambiguous_url(url: str, parts: Mapping[str, Any]) -> None:
     Part of the password would be taken for a host, port or database, and appear in messages.
     """
     before, _, path = url.partition("://")[2].partition("/")
-    is_read_in_part = "@" in path.partition("?")[0] or before.count("@") > 1
-    if is_read_in_part or not _PORTS.fullmatch(str(parts.get("port") or "")):
+    has_unencoded = "@" in path.partition("?")[0] or before.count("@") > 1
+    if has_unencoded or not _PORTS.fullmatch(str(parts.get("port") or "")):
         raise InvalidConfiguration("store", _INVALID_URL)
 
 
@@ -107,13 +107,13 @@ def _build_display_name(parts: dict[str, Any]) -> str:
     """Return the name of a database for messages, including libpq's environment variables."""
     if "service" in parts:
         return f"PostgreSQL by the service {parts['service']}"
-    known = {
+    defaults = {
         option.keyword.decode(): option.val.decode()
         for option in pq.Conninfo.get_defaults()
         if option.val
     } | parts
-    where = known.get("host") or known.get("hostaddr") or "localhost"
-    return f"PostgreSQL at {where}:{known.get('port') or 5432}/{known.get('dbname') or ''}"
+    where = defaults.get("host") or defaults.get("hostaddr") or "localhost"
+    return f"PostgreSQL at {where}:{defaults.get('port') or 5432}/{defaults.get('dbname') or ''}"
 
 
 @contextmanager
@@ -155,8 +155,8 @@ def require_table_owner(location: DatabaseLocation) -> Iterator[None]:
     try:
         yield
     except psycopg.errors.InsufficientPrivilege as error:
-        said = error.diag.message_primary
-        reason = f"its role does not own the tables ({said}): run this as the role that does"
+        message = error.diag.message_primary
+        reason = f"its role does not own the tables ({message}): run this as the role that does"
         raise StoreReadOnly(location.display_name, reason) from error
 
 

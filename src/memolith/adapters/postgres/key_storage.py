@@ -55,7 +55,7 @@ class PostgresKeyStorage:
         """Use the key schema of a store's database. Does not connect yet."""
         self._location = replace(store, schema=f"{store.schema}{KEY_SCHEMA_SUFFIX}")
         self._lock = threading.Lock()
-        self._opened: Connections | None = None
+        self._cached_connections: Connections | None = None
         self._exists = False
 
     def __str__(self) -> str:
@@ -67,8 +67,8 @@ class PostgresKeyStorage:
         if not self._exists:
             with session(self._location, response_timeout_s=INSPECTION_TIMEOUT_S) as raw:
                 name = f"{self._location.schema}.ring"
-                found = raw.execute("SELECT to_regclass(%s) IS NOT NULL", (name,)).fetchone()
-                self._exists = bool(found and found[0])
+                row = raw.execute("SELECT to_regclass(%s) IS NOT NULL", (name,)).fetchone()
+                self._exists = bool(row and row[0])
         return self._exists
 
     def create(self) -> None:
@@ -88,8 +88,10 @@ class PostgresKeyStorage:
                 raw.execute(application_role_sql().encode())
                 raw.execute(_TABLES.format(schema=self._location.schema).encode())
             except psycopg.errors.InsufficientPrivilege as error:
-                said = error.diag.message_primary
-                reason = f"there is no key ring, and its role is not allowed to create one ({said})"
+                message = error.diag.message_primary
+                reason = (
+                    f"there is no key ring, and its role is not allowed to create one ({message})"
+                )
                 raise StoreReadOnly(str(self), reason) from error
 
     @contextmanager
@@ -114,9 +116,9 @@ class PostgresKeyStorage:
     def close(self) -> None:
         """See `KeyRingStorage`."""
         with self._lock:
-            opened, self._opened = self._opened, None
-        if opened is not None:
-            opened.close()
+            connections, self._cached_connections = self._cached_connections, None
+        if connections is not None:
+            connections.close()
 
     @contextmanager
     def _translate_damage(self) -> Iterator[None]:
@@ -129,20 +131,22 @@ class PostgresKeyStorage:
 
     def _get_connections(self) -> Connections:
         with self._lock:
-            if self._opened is None:
-                self._opened = Connections(self._build_settings(), _CONNECTIONS, _CONNECTIONS)
-            return self._opened
+            if self._cached_connections is None:
+                self._cached_connections = Connections(
+                    self._build_settings(), _CONNECTIONS, _CONNECTIONS
+                )
+            return self._cached_connections
 
     def _build_settings(self) -> ConnectionSettings:
-        place = self._location
-        with session(place) as raw:
+        location = self._location
+        with session(location) as raw:
             is_application = can_assume_application_role(raw)
         return ConnectionSettings(
-            conninfo=place.conninfo,
+            conninfo=location.conninfo,
             display_name=str(self),
-            schema=place.schema,
+            schema=location.schema,
             vector_format=None,
             uses_application_role=is_application,
-            timeout_s=place.timeout_s,
-            statement_timeout_s=place.timeout_s,
+            timeout_s=location.timeout_s,
+            statement_timeout_s=location.timeout_s,
         )

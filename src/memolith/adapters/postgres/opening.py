@@ -103,9 +103,9 @@ def open_or_create(
     """
     with session(location, response_timeout_s=INSPECTION_TIMEOUT_S + location.timeout_s) as raw:
         if not store_exists(raw, location):
-            made = create_store(raw, location, ciphers, analyser, options)
-            if made is not None:
-                return made
+            created = create_store(raw, location, ciphers, analyser, options)
+            if created is not None:
+                return created
         _require_schema_usage(raw, location)
         facts = read_facts(raw, location)
         if int(facts["schema"]) < SCHEMA:
@@ -121,18 +121,18 @@ def open_or_create(
 
 def store_exists(raw: PsycopgConnection, location: DatabaseLocation) -> bool:
     """Return whether a schema contains a store."""
-    found = raw.execute(
+    row = raw.execute(
         "SELECT EXISTS (SELECT 1 FROM pg_class WHERE relname = 'meta'"
         " AND relnamespace = to_regnamespace(%s))",
         (sql.Identifier(location.schema).as_string(raw),),
     ).fetchone()
-    return bool(found and found[0])
+    return bool(row and row[0])
 
 
 def _require_schema_usage(raw: PsycopgConnection, location: DatabaseLocation) -> None:
     """Refuse a role that has no access to the schema."""
-    role, may_use = raw.execute(_HAS_SCHEMA_USAGE, (location.schema,)).fetchone() or ("", False)
-    if not may_use:
+    role, has_usage = raw.execute(_HAS_SCHEMA_USAGE, (location.schema,)).fetchone() or ("", False)
+    if not has_usage:
         problem = f"the role {role} has no access: run GRANT {APPLICATION} TO {role}"
         raise InvalidConfiguration(
             "store", f"{location.display_name}, schema {location.schema}: {problem}"
@@ -258,8 +258,8 @@ def _raise_cannot_create(location: DatabaseLocation, error: psycopg.Error) -> No
 
 def can_assume_application_role(raw: PsycopgConnection) -> bool:
     """Return whether the session can switch to the application's role."""
-    found = raw.execute(_CAN_ASSUME_ROLE, (APPLICATION, APPLICATION, APPLICATION)).fetchone()
-    return bool(found and found[0])
+    row = raw.execute(_CAN_ASSUME_ROLE, (APPLICATION, APPLICATION, APPLICATION)).fetchone()
+    return bool(row and row[0])
 
 
 def verify_isolation(settings: ConnectionSettings) -> None:
@@ -350,12 +350,12 @@ def upgrade(
         ):
             on_schema_reached(len(migrations))
             return UpgradeResult(0, len(migrations))
-        found = reached = int(read_facts(raw, location, len(migrations))["schema"])
+        old_schema = new_schema = int(read_facts(raw, location, len(migrations))["schema"])
         with require_table_owner(location):
             while _run_next_migration(raw, location, migrations):
-                reached = int(read_facts(raw, location, len(migrations))["schema"])
-                on_schema_reached(reached)
-        return UpgradeResult(found, reached)
+                new_schema = int(read_facts(raw, location, len(migrations))["schema"])
+                on_schema_reached(new_schema)
+        return UpgradeResult(old_schema, new_schema)
 
 
 def _run_next_migration(
@@ -365,16 +365,16 @@ def _run_next_migration(
     with raw.transaction():
         lock_schema(raw)
         facts = read_facts(raw, location, len(migrations))
-        found = int(facts["schema"])
-        if found == len(migrations):
+        current = int(facts["schema"])
+        if current == len(migrations):
             return False
         shape = StoreLayout(get_vector_format(facts), count_partitions(raw))
-        raw.execute(migrations[found](shape).encode())
-        raw.execute("UPDATE meta SET value = %s WHERE name = 'schema'", (str(found + 1),))
+        raw.execute(migrations[current](shape).encode())
+        raw.execute("UPDATE meta SET value = %s WHERE name = 'schema'", (str(current + 1),))
     return True
 
 
 def count_partitions(raw: PsycopgConnection) -> int:
     """Return the number of partitions of a store's tables; 0 if they are not partitioned."""
-    (parts,) = raw.execute(_COUNT_PARTITIONS).fetchone() or (0,)
-    return int(parts)
+    (partitions,) = raw.execute(_COUNT_PARTITIONS).fetchone() or (0,)
+    return int(partitions)

@@ -47,15 +47,15 @@ def application_role_sql() -> str:
 
 def roles_sql() -> str:
     """Return SQL that creates both roles if missing and grants them usage of the schema."""
-    parts = [_ROLE.format(role=role) for role in (APPLICATION, MAINTENANCE)]
-    parts += [
+    statements = [_ROLE.format(role=role) for role in (APPLICATION, MAINTENANCE)]
+    statements += [
         _schema_privilege_sql("GRANT USAGE", f"TO {role}") for role in (APPLICATION, MAINTENANCE)
     ]
-    return "\n".join([*parts, _GRANT_MAINTENANCE])
+    return "\n".join([*statements, _GRANT_MAINTENANCE])
 
 
-def _schema_privilege_sql(what: str, whom: str) -> str:
-    return _IN_SCHEMA.format(what=what, whom=whom)
+def _schema_privilege_sql(privilege: str, role: str) -> str:
+    return _IN_SCHEMA.format(what=privilege, whom=role)
 
 
 def owner_policy_sql(table: str) -> str:
@@ -71,14 +71,14 @@ def owner_table_sql(table: str, partitions: int, visible_columns: str = "owner_i
         partitions: The number of partitions; 0: none.
         visible_columns: The columns that the maintenance role can read for all owners.
     """
-    parts = [
+    statements = [
         f"CREATE TABLE {table}_{n} PARTITION OF {table}"
         f" FOR VALUES WITH (MODULUS {partitions}, REMAINDER {n});"
         for n in range(partitions)
     ]
     return "\n".join(
         (
-            *parts,
+            *statements,
             owner_policy_sql(table),
             f"GRANT SELECT ({visible_columns}) ON {table} TO {MAINTENANCE};",
             f"CREATE POLICY of_all ON {table} FOR SELECT TO {MAINTENANCE} USING (true);",
@@ -89,8 +89,8 @@ def owner_table_sql(table: str, partitions: int, visible_columns: str = "owner_i
 
 def shared_tables_sql(tables: Iterable[str]) -> str:
     """Return SQL that grants the application access to tables without an owner."""
-    named = ", ".join(tables)
-    return f"GRANT SELECT, INSERT, UPDATE, DELETE ON {named} TO {APPLICATION};"
+    names = ", ".join(tables)
+    return f"GRANT SELECT, INSERT, UPDATE, DELETE ON {names} TO {APPLICATION};"
 
 
 def maintenance_functions_sql(definitions: Mapping[str, str]) -> str:

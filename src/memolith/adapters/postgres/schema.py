@@ -369,7 +369,7 @@ _MAINTENANCE_COLUMNS = {
 }
 """Columns that maintenance can read for all owners; of other tables only the owner's number."""
 
-_HAS_CLAIM = (
+_HAS_LEASE = (
     "SELECT 1 FROM claims AS c WHERE c.owner_id = o.owner_id AND c.work = $1"
     " AND (c.until IS NULL OR c.until > $2)"
 )
@@ -377,7 +377,7 @@ _NEXT_OWNER = "SELECT min(m.owner_id) FROM messages AS m WHERE m.marks <> 0 AND 
 _SCHEMA_1_FUNCTIONS = {
     "owner_names() RETURNS SETOF text": "SELECT name FROM owners",
     "unclaimed_owners(text, bigint) RETURNS SETOF text": (
-        f"SELECT o.name FROM owners AS o WHERE NOT EXISTS ({_HAS_CLAIM})"
+        f"SELECT o.name FROM owners AS o WHERE NOT EXISTS ({_HAS_LEASE})"
     ),
     "learning_owners(text, bigint) RETURNS SETOF text": (
         f"WITH RECURSIVE waiting (owner) AS ({_NEXT_OWNER}"
@@ -386,7 +386,7 @@ _SCHEMA_1_FUNCTIONS = {
         " SELECT o.name FROM waiting JOIN owners AS o ON o.owner_id = waiting.owner"
         " WHERE EXISTS (SELECT 1 FROM messages AS m WHERE m.owner_id = o.owner_id"
         " AND m.marks <> 0 AND m.valid_to IS NULL AND m.marks = 1"
-        f" AND (m.retry_at IS NULL OR m.retry_at <= $2)) AND NOT EXISTS ({_HAS_CLAIM})"
+        f" AND (m.retry_at IS NULL OR m.retry_at <= $2)) AND NOT EXISTS ({_HAS_LEASE})"
     ),
     "has_vectors() RETURNS boolean": (
         "SELECT EXISTS (SELECT 1 FROM passages WHERE vector IS NOT NULL)"

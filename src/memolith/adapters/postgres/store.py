@@ -96,25 +96,25 @@ class PostgresStore(BackupMixin, SqlStore):
             StoreTooNew: The store was written by a newer Memolith.
             KeyUnavailable: The key is missing or wrong.
         """
-        place = parse_dsn(url, schema, busy_timeout_s)
-        known = open_or_create(
-            place, ciphers=cipher, analyser=analyser, options=options or NewStoreOptions()
+        location = parse_dsn(url, schema, busy_timeout_s)
+        opened = open_or_create(
+            location, ciphers=cipher, analyser=analyser, options=options or NewStoreOptions()
         )
-        with session(place) as raw:
+        with session(location) as raw:
             is_application = can_assume_application_role(raw)
         access = ConnectionSettings(
-            conninfo=place.conninfo,
-            display_name=place.display_name,
+            conninfo=location.conninfo,
+            display_name=location.display_name,
             schema=schema,
-            vector_format=known.vector_format,
+            vector_format=opened.vector_format,
             uses_application_role=is_application,
             timeout_s=busy_timeout_s,
             statement_timeout_s=statement_timeout_s,
-            is_distributed=known.is_distributed,
+            is_distributed=opened.is_distributed,
         )
         verify_isolation(access)
         pools = Connections(access, connections, connections)
-        return cls(pools, known.cipher, index_cache_bytes, vectors_in_memory)
+        return cls(pools, opened.cipher, index_cache_bytes, vectors_in_memory)
 
     def _search(
         self, connection: shared.Connection, encryption: OwnerEncryption, owner: OwnerRow

@@ -43,23 +43,27 @@ class PgvectorTables(StoredVectorSource):
         self, query: Vectors, limit: int, items: Integers | None
     ) -> VectorCandidates:
         """See `StoredVectorSource`."""
-        hidden = self.encrypt_query(query)
-        values: tuple[object, ...] = (self._owner, self._connection.bind_vector(hidden), limit)
+        encrypted = self.encrypt_query(query)
+        values: tuple[object, ...] = (self._owner, self._connection.bind_vector(encrypted), limit)
         if items is not None:
             values = (*values, self._connection.bind_integers(items.tolist()))
-        named, width = "" if items is None else _AMONG_ITEMS, self.width(hidden)
+        item_filter, width = "" if items is None else _AMONG_ITEMS, self.width(encrypted)
         rows: list[Row] = []
         # With very many owners, an index scan may stop before it has found enough rows of this
         # owner. If rows are missing, compare all of the owner's vectors.
         for order in (_INDEX_ORDER, _EXACT_ORDER):
-            how = order.format(vector=self._vector, width=width)
-            statement = _NEAREST.format(vector=self._vector, width=width, named=named, order=how)
+            order_sql = order.format(vector=self._vector, width=width)
+            statement = _NEAREST.format(
+                vector=self._vector, width=width, named=item_filter, order=order_sql
+            )
             rows = self._connection.rows(statement, values)
             if len(rows) == limit:
                 break
         # An IVFFlat index may return rows slightly out of order.
-        beyond = max(row[1] for row in rows) if rows and len(rows) == limit else None
-        return VectorCandidates([row[0] for row in rows], [row[2] for row in rows], beyond)
+        min_other_distance = max(row[1] for row in rows) if rows and len(rows) == limit else None
+        return VectorCandidates(
+            [row[0] for row in rows], [row[2] for row in rows], min_other_distance
+        )
 
 
 # --- Vector indexes, built while the store is in use
@@ -118,8 +122,8 @@ class VectorIndexSpec:
     @property
     def definition(self) -> str:
         """The part of CREATE INDEX after `USING`."""
-        given = f"lists={self.lists}" if self.kind == IVFFLAT else _HNSW_OPTIONS
-        options = f" WITH ({given})"
+        parameters = f"lists={self.lists}" if self.kind == IVFFLAT else _HNSW_OPTIONS
+        options = f" WITH ({parameters})"
         return f"{self.kind} (({self.column}::halfvec({self.width})) halfvec_cosine_ops){options}"
 
     def name(self, table: str = "passages") -> str:
@@ -128,12 +132,14 @@ class VectorIndexSpec:
 
     def is_satisfied_by(self, index: VectorIndex) -> bool:
         """Return whether an index is complete and matches, on the table or on a partition."""
-        halves = f"halfvec({self.width})"
+        half_type = f"halfvec({self.width})"
         options = f"lists='{self.lists}'" if self.kind == IVFFLAT else ""
-        said = index.definition
-        is_complete = index.is_valid or " ON ONLY " in said
-        is_its = index.name.endswith(f"_{INDEX_SUFFIXES[self.column]}") and index.kind == self.kind
-        return is_its and is_complete and halves in said and options in said
+        definition = index.definition
+        is_complete = index.is_valid or " ON ONLY " in definition
+        is_same_index = (
+            index.name.endswith(f"_{INDEX_SUFFIXES[self.column]}") and index.kind == self.kind
+        )
+        return is_same_index and is_complete and half_type in definition and options in definition
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,20 +161,20 @@ class VectorIndex:
     size_bytes: int
 
 
-def build_index_statements(spec: VectorIndexSpec, parts: int) -> list[str]:
+def build_index_statements(spec: VectorIndexSpec, partitions: int) -> list[str]:
     """Return the statements that build an index without blocking writers.
 
     The server cannot build the index of a partitioned table without a lock. So one index is built
     per partition, and the whole becomes valid when all are attached.
     """
-    name, how = spec.name(), spec.definition
-    if not parts:
-        return [f"CREATE INDEX CONCURRENTLY {name} ON passages USING {how}"]
-    statements = [f"CREATE INDEX IF NOT EXISTS {name} ON ONLY passages USING {how}"]
-    for table in (f"passages_{n}" for n in range(parts)):
+    name, definition = spec.name(), spec.definition
+    if not partitions:
+        return [f"CREATE INDEX CONCURRENTLY {name} ON passages USING {definition}"]
+    statements = [f"CREATE INDEX IF NOT EXISTS {name} ON ONLY passages USING {definition}"]
+    for table in (f"passages_{n}" for n in range(partitions)):
         part = spec.name(table)
         statements += [
-            f"CREATE INDEX CONCURRENTLY {part} ON {table} USING {how}",
+            f"CREATE INDEX CONCURRENTLY {part} ON {table} USING {definition}",
             f"ALTER INDEX {name} ATTACH PARTITION {part}",
         ]
     return statements
@@ -194,11 +200,11 @@ def plan_indexes(facts: Mapping[str, str], kind: str, lists: int) -> list[Vector
     if vectors.model is None:
         problem = "has no vectors yet: store a memory first"
         raise InvalidInput("store", problem)
-    space = EmbeddingGeneration(vectors.embedding_generation)
-    models = {space.column: vectors.model}
+    generation = EmbeddingGeneration(vectors.embedding_generation)
+    models = {generation.column: vectors.model}
     if vectors.next_model is not None:
-        models[space.other_column] = vectors.next_model
-    wanted = [
+        models[generation.other_column] = vectors.next_model
+    specs = [
         VectorIndexSpec(
             kind,
             column,
@@ -207,12 +213,12 @@ def plan_indexes(facts: Mapping[str, str], kind: str, lists: int) -> list[Vector
         )
         for column, model in models.items()
     ]
-    if (width := max(each.width for each in wanted)) > _MAX_INDEX_DIMENSION:
+    if (width := max(each.width for each in specs)) > _MAX_INDEX_DIMENSION:
         problem = (
             f"has vectors of {width:,} components; an index supports up to {_MAX_INDEX_DIMENSION:,}"
         )
         raise InvalidInput("store", problem)
-    return wanted
+    return specs
 
 
 def require_index_dimension(connection: Connection, column: str, width: int) -> None:
@@ -254,18 +260,27 @@ def build_indexes(
         StoreUnavailable: The database cannot be reached.
     """
     with session(location) as raw, require_table_owner(location):
-        wanted, parts = plan_indexes(read_facts(raw, location), kind, lists), count_partitions(raw)
+        specs, partitions = (
+            plan_indexes(read_facts(raw, location), kind, lists),
+            count_partitions(raw),
+        )
         raw.execute("SET lock_timeout = 0")  # waits for writers without blocking them
-        there = list_vector_indexes(raw, location.schema)
-        useless = [each for each in there if not any(one.is_satisfied_by(each) for one in wanted)]
-        _drop_indexes(raw, useless, on_statement)
-        kept = {index.name: index.is_valid for index in list_vector_indexes(raw, location.schema)}
-        missing = [one for one in wanted if not kept.get(one.name())]
-        for statement in (each for one in missing for each in build_index_statements(one, parts)):
-            if not any(f" CONCURRENTLY {name} " in statement for name in kept):
+        existing = list_vector_indexes(raw, location.schema)
+        obsolete = [
+            each for each in existing if not any(one.is_satisfied_by(each) for one in specs)
+        ]
+        _drop_indexes(raw, obsolete, on_statement)
+        validity = {
+            index.name: index.is_valid for index in list_vector_indexes(raw, location.schema)
+        }
+        missing = [one for one in specs if not validity.get(one.name())]
+        for statement in (
+            each for one in missing for each in build_index_statements(one, partitions)
+        ):
+            if not any(f" CONCURRENTLY {name} " in statement for name in validity):
                 on_statement(statement)
                 _run_with_progress(raw, location, statement, on_progress)
-        return bool(useless or missing)
+        return bool(obsolete or missing)
 
 
 def drop_indexes(location: DatabaseLocation, on_statement: Callable[[str], None]) -> bool:
@@ -276,18 +291,18 @@ def drop_indexes(location: DatabaseLocation, on_statement: Callable[[str], None]
         StoreUnavailable: The database cannot be reached.
     """
     with session(location) as raw, require_table_owner(location):
-        there = list_vector_indexes(raw, location.schema)
-        _drop_indexes(raw, there, on_statement)
-        return bool(there)
+        existing = list_vector_indexes(raw, location.schema)
+        _drop_indexes(raw, existing, on_statement)
+        return bool(existing)
 
 
 def _drop_indexes(
     raw: PsycopgConnection, indexes: Sequence[VectorIndex], on_statement: Callable[[str], None]
 ) -> None:
     """Drop indexes. A partitioned index comes first and includes those of its partitions."""
-    how = "" if count_partitions(raw) else "CONCURRENTLY "
+    concurrently = "" if count_partitions(raw) else "CONCURRENTLY "
     for index in sorted(indexes, key=lambda each: " ON ONLY " not in each.definition):
-        statement = f"DROP INDEX {how}IF EXISTS {index.name}"
+        statement = f"DROP INDEX {concurrently}IF EXISTS {index.name}"
         on_statement(statement)
         raw.execute(statement.encode())
 
@@ -300,17 +315,17 @@ def _run_with_progress(
 ) -> None:
     """Run a long statement and report its progress meanwhile."""
     done = threading.Event()
-    watching = threading.Thread(
+    reporter = threading.Thread(
         target=_report_progress,
         args=(location, raw.info.backend_pid, done, on_progress),
         daemon=True,
     )
-    watching.start()
+    reporter.start()
     try:
         raw.execute(statement.encode())
     finally:
         done.set()
-        watching.join()
+        reporter.join()
 
 
 def _report_progress(
@@ -318,9 +333,9 @@ def _report_progress(
 ) -> None:
     # A failure to report progress must not fail the statement.
     with suppress(psycopg.Error), psycopg.connect(location.conninfo, autocommit=True) as raw:
-        told = 0
+        reported = 0
         while not done.wait(_POLL_S):
             row = raw.execute(_PROGRESS, (pid,)).fetchone()
-            if row and row[1] > told:
-                on_progress(row[1] - told)
-                told = row[1]
+            if row and row[1] > reported:
+                on_progress(row[1] - reported)
+                reported = row[1]

@@ -46,7 +46,7 @@ def translate_decode_errors(function: Callable[P, T]) -> Callable[P, T]:
     """
 
     @wraps(function)
-    def decoded(*args: P.args, **kwargs: P.kwargs) -> T:
+    def wrapper(*args: P.args, **kwargs: P.kwargs) -> T:
         try:
             return function(*args, **kwargs)
         except _DECODE_ERRORS as error:
@@ -55,7 +55,7 @@ def translate_decode_errors(function: Callable[P, T]) -> Callable[P, T]:
                 " `memolith verify`"
             ) from error
 
-    return decoded
+    return wrapper
 
 
 # --- Times and ids
@@ -171,7 +171,7 @@ _BASE_MEMORY_ID = "base_memory"
 """Stands for the record id in the encryption context; never equal to a memory's or message's id."""
 
 
-def where_key(table: str) -> str:
+def build_where_clause(table: str) -> str:
     """Return the WHERE clause for one row of a table, by owner number and key."""
     return " AND ".join(("WHERE owner_id = ?", *(f"{column} = ?" for column in KEY_COLUMNS[table])))
 
@@ -222,10 +222,12 @@ def decode_memory(encryption: OwnerEncryption, row: RowValues) -> Memory:
     record = unpack_id(row[0])
     version = row[1]
 
-    def opened(sealed: bytes | None, field: str) -> str | None:
-        return None if sealed is None else encryption.decrypt(sealed, record, field, version)
+    def decrypt_field(ciphertext: bytes | None, field: str) -> str | None:
+        return (
+            None if ciphertext is None else encryption.decrypt(ciphertext, record, field, version)
+        )
 
-    tags = opened(row[9], "tags")
+    tags = decrypt_field(row[9], "tags")
     return Memory(
         id=record,
         owner_id=encryption.owner_id,
@@ -233,9 +235,9 @@ def decode_memory(encryption: OwnerEncryption, row: RowValues) -> Memory:
         kind=row[3],
         state=State(row[4]),
         origin=Origin(row[5]),
-        key=opened(row[6], "key"),
+        key=decrypt_field(row[6], "key"),
         content=encryption.decrypt(row[7], record, "content", version),
-        summary=opened(row[8], "summary"),
+        summary=decrypt_field(row[8], "summary"),
         tags=() if tags is None else _decode_tags(tags),
         importance=row[10],
         strength=row[11],
@@ -288,10 +290,10 @@ def unpack_sources(encryption: OwnerEncryption, packed: bytes | None) -> tuple[S
     return tuple(
         Source(
             unpack_id(record),
-            "memory" if of == _MEMORY_SOURCE else "message",
-            decrypt_external_id(encryption, record, sealed),
+            "memory" if record_type == _MEMORY_SOURCE else "message",
+            decrypt_external_id(encryption, record, ciphertext),
         )
-        for record, of, sealed in _decode_sources(packed)
+        for record, record_type, ciphertext in _decode_sources(packed)
     )
 
 
@@ -327,8 +329,8 @@ def _decode_sources(packed: bytes | None) -> list[_PackedSource]:
 
 def _pack_source(encryption: OwnerEncryption, source: Source) -> _PackedSource:
     record = pack_id(source.id, "sources")
-    of = _MEMORY_SOURCE if source.record_type == "memory" else _MESSAGE_SOURCE
-    return record, of, encrypt_external_id(encryption, record, source.external_id)
+    record_type = _MEMORY_SOURCE if source.record_type == "memory" else _MESSAGE_SOURCE
+    return record, record_type, encrypt_external_id(encryption, record, source.external_id)
 
 
 def encrypt_external_id(
@@ -371,9 +373,9 @@ def decrypt_base_memory(encryption: OwnerEncryption, encrypted: bytes, version: 
 @translate_decode_errors
 def decode_base_memory(encryption: OwnerEncryption, row: RowValues) -> BaseMemory:
     """Decode the base memory from a row: version, content, sources, valid from, valid to."""
-    version, sealed, sources, valid_from, valid_to = row
+    version, ciphertext, sources, valid_from, valid_to = row
     return BaseMemory(
-        content=decrypt_base_memory(encryption, sealed, version),
+        content=decrypt_base_memory(encryption, ciphertext, version),
         version=version,
         valid_from=instant(valid_from),
         valid_to=instant_or_none(valid_to),
@@ -451,13 +453,13 @@ def event_row(encryption: OwnerEncryption, number: int, event: Event) -> tuple[o
 @translate_decode_errors
 def decode_event(encryption: OwnerEncryption, row: RowValues) -> Event:
     """Decode an event from a row; see `event_row`."""
-    number, packed, action, at, by, version, sealed = row
+    number, packed, action, at, by, version, ciphertext = row
     record = unpack_id(packed)
     details: dict[str, str] = {}
-    if sealed is not None:
+    if ciphertext is not None:
         import msgspec
 
-        text = encryption.decrypt(sealed, record, "event", number)
+        text = encryption.decrypt(ciphertext, record, "event", number)
         details = msgspec.json.decode(text, type=dict[str, str])
     return Event(record, Action(action), instant(at), by, version, details)
 
@@ -542,11 +544,11 @@ def decode_cursor(encryption: OwnerEncryption, cursor: str) -> tuple[int, bytes]
         raw = urlsafe_b64decode(cursor.encode())
     except ValueError:
         raise _invalid_cursor() from None
-    place = raw[:_POSITION_BYTES]
-    if len(raw) != _POSITION_BYTES + _CHECK_BYTES or cursor != _sign_cursor(encryption, place):
+    position = raw[:_POSITION_BYTES]
+    if len(raw) != _POSITION_BYTES + _CHECK_BYTES or cursor != _sign_cursor(encryption, position):
         raise _invalid_cursor()
-    created_at = int.from_bytes(place[:_TIME_BYTES], "big", signed=True)
-    return created_at, place[_TIME_BYTES:]
+    created_at = int.from_bytes(position[:_TIME_BYTES], "big", signed=True)
+    return created_at, position[_TIME_BYTES:]
 
 
 def _sign_cursor(encryption: OwnerEncryption, position: bytes) -> str:
@@ -568,19 +570,19 @@ _STATS_COLUMNS = 12
 def decode_memory_stats(rows: Sequence[Sequence[Any]]) -> MemoryStats:
     """Decode memory stats from rows with their columns, in order."""
     columns = list(zip(*rows, strict=True)) if rows else [()] * _STATS_COLUMNS
-    numbers, ids, kinds, states, importance, strength, *integers = columns
-    access, used, created, updated, expires, session = (
+    items, ids, kinds, states, importance, strength, *integers = columns
+    access, used_at, created, updated, expires, session = (
         np.array(column, dtype=np.int64) for column in integers
     )
     return MemoryStats(
-        number=np.array(numbers, dtype=np.int64),
+        number=np.array(items, dtype=np.int64),
         id=list(ids),
         kind=list(kinds),
         state=[State(state) for state in states],
         importance=np.array(importance, dtype=np.float64),
         strength=np.array(strength, dtype=np.float64),
         access_count=access,
-        used_at=used,
+        used_at=used_at,
         created_at=created,
         updated_at=updated,
         expires_at=expires,
@@ -615,8 +617,8 @@ def decode_progress(row: Sequence[Any] | None) -> ConsolidationProgress:
     """Decode progress from a row: consolidated to, failures, time; None for an unknown session."""
     if row is None:
         return ConsolidationProgress()
-    to, failures, at = row
-    return ConsolidationProgress(to, failures, instant_or_none(at))
+    last_message, failures, at = row
+    return ConsolidationProgress(last_message, failures, instant_or_none(at))
 
 
 @translate_decode_errors

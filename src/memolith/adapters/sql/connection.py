@@ -145,14 +145,14 @@ class FairSemaphore:
 
     def __init__(self, permits: int) -> None:
         self._lock = threading.Lock()
-        self._free = permits
+        self._available = permits
         self._waiters: deque[threading.Event] = deque()
 
     def acquire(self, timeout_s: float) -> bool:
         """Wait at most `timeout_s` seconds for a permit; return whether one was acquired."""
         with self._lock:
-            if self._free:
-                self._free -= 1
+            if self._available:
+                self._available -= 1
                 return True
             turn = threading.Event()
             self._waiters.append(turn)
@@ -170,4 +170,4 @@ class FairSemaphore:
             if self._waiters:
                 self._waiters.popleft().set()
             else:
-                self._free += 1
+                self._available += 1

@@ -150,9 +150,9 @@ class VectorFacts:
         if self.model is None:
             return
         if self.model.name != name or dimension not in (None, self.model.dimension):
-            given = EmbeddingModel(name, dimension or 0)
+            requested = EmbeddingModel(name, dimension or 0)
             raise WrongEmbeddingModel(
-                str(self.model), str(given), is_reembedding=self.next_model == given
+                str(self.model), str(requested), is_reembedding=self.next_model == requested
             )
 
 
@@ -263,19 +263,19 @@ class MissingVectorReader:
         Raises:
             StoreDamaged: A passage belongs to no text, or its text can't be decrypted.
         """
-        bare = _MISSING_VECTORS.format(used=generation.column, new=generation.other_column)
-        rows = self._connection.rows(bare, (self._owner, limit))
-        said = self._read_texts(rows)
-        known = self._find_known_vectors(rows, generation.other_column, dimension)
+        statement = _MISSING_VECTORS.format(used=generation.column, new=generation.other_column)
+        rows = self._connection.rows(statement, (self._owner, limit))
+        texts = self._read_texts(rows)
+        known_vectors = self._find_known_vectors(rows, generation.other_column, dimension)
         passages = tuple(
-            UnembeddedPassage((item, part), text[start:stop], speaker, known.get(digest))
+            UnembeddedPassage((item, part), text[start:stop], speaker, known_vectors.get(digest))
             for item, part, start, stop, digest, _, is_replaced in rows
-            for text, speaker in self._get_text(said, item, is_replaced=bool(is_replaced))
+            for text, speaker in self._get_text(texts, item, is_replaced=bool(is_replaced))
         )
         if len(rows) < limit:
             return passages, None
         last: int = rows[-1][0]
-        return passages, last if last in said else last + 1
+        return passages, last if last in texts else last + 1
 
     def _get_text(
         self, texts: dict[int, SpokenText], item: int, *, is_replaced: bool
@@ -295,23 +295,28 @@ class MissingVectorReader:
         ids = tuple(dict.fromkeys(row[5] for row in rows))
         if not ids:
             return {}
-        wanted = {row[0] for row in rows}
-        found = self._connection.rows(_ITEM_TEXTS, (self._connection.bind_values(ids), self._owner))
+        requested = {row[0] for row in rows}
+        text_rows = self._connection.rows(
+            _ITEM_TEXTS, (self._connection.bind_values(ids), self._owner)
+        )
         names = self._read_names()
         return {
             item: (
-                self._encryption.decrypt(sealed, unpack_id(id_), "content", version),
+                self._encryption.decrypt(ciphertext, unpack_id(id_), "content", version),
                 names[speaker],
             )
-            for item, id_, version, sealed, speaker in found
-            if item in wanted
+            for item, id_, version, ciphertext, speaker in text_rows
+            if item in requested
         }
 
     def _read_names(self) -> dict[int, str | None]:
         rows = self._connection.rows(
             "SELECT number, name FROM participants WHERE owner_id = ?", (self._owner,)
         )
-        names = {number: decrypt_name(self._encryption, number, sealed) for number, sealed in rows}
+        names = {
+            number: decrypt_name(self._encryption, number, ciphertext)
+            for number, ciphertext in rows
+        }
         return {-1: None, **names}
 
     def _find_known_vectors(
@@ -490,8 +495,8 @@ class ReembeddingMixin:
             facts, owner = VectorFacts.read(connection), connection.get_owner(owner_id)
             if facts.next_model is None:
                 return 0
-            space = EmbeddingGeneration(facts.embedding_generation)
-            count = _COUNT_MISSING.format(used=space.column, new=space.other_column)
+            generation = EmbeddingGeneration(facts.embedding_generation)
+            count = _COUNT_MISSING.format(used=generation.column, new=generation.other_column)
             return int((connection.row(count, (owner.number,)) or (0,))[0])
 
     def passages_missing_vectors(self, owner_id: str, limit: int) -> UnembeddedPassages:
@@ -502,11 +507,11 @@ class ReembeddingMixin:
             texts = MissingVectorReader(
                 connection, self._owner_encryption(owner_id, owner), owner.number
             )
-            passages, up_to = texts.read_passages(
+            passages, end = texts.read_passages(
                 EmbeddingGeneration(facts.embedding_generation), model.dimension, limit
             )
-            stamp, is_last = _passages_state(owner, facts), up_to is None
-            return UnembeddedPassages(stamp, passages, up_to or owner.next_item, is_last)
+            state, is_last = _passages_state(owner, facts), end is None
+            return UnembeddedPassages(state, passages, end or owner.next_item, is_last)
 
     def add_vectors(
         self,
@@ -522,14 +527,14 @@ class ReembeddingMixin:
             if not owner.number or _passages_state(owner, facts) != passages.state:
                 return False
             _check_vectors(vectors, _require_next_model(facts).dimension)
-            hidden = self._encrypt_vectors(self._owner_encryption(owner_id, owner), vectors)
+            encrypted = self._encrypt_vectors(self._owner_encryption(owner_id, owner), vectors)
             connection.run_many(
                 _SET_VECTOR.format(
                     new=EmbeddingGeneration(facts.embedding_generation).other_column
                 ),
                 [
-                    (connection.bind_vector(vector), owner.number, *place)
-                    for place, vector in hidden.items()
+                    (connection.bind_vector(vector), owner.number, *key)
+                    for key, vector in encrypted.items()
                 ],
             )
             connection.run(
@@ -583,8 +588,8 @@ class ReembeddingMixin:
             if not owner.number or not facts.has_unused_vectors:
                 return None
             other = EmbeddingGeneration(facts.embedding_generation).other_column
-            found = connection.rows(_UNUSED_ITEMS.format(other=other), (owner.number, after, limit))
-            last: int | None = found[-1][0] if found else None
+            rows = connection.rows(_UNUSED_ITEMS.format(other=other), (owner.number, after, limit))
+            last: int | None = rows[-1][0] if rows else None
             if last is None:
                 connection.run(_RESTART_OWNER, (owner.number,))
             else:
@@ -642,7 +647,7 @@ def _passages_state(owner: OwnerRow, facts: VectorFacts) -> tuple[object, ...]:
 def _check_vectors(vectors: Mapping[tuple[int, int], NDArray[np.int8]], dimension: int) -> None:
     for vector in vectors.values():
         if vector.dtype.name != "int8" or vector.shape != (dimension,):
-            found = f"{vector.dtype.name} of shape {vector.shape}"
+            actual = f"{vector.dtype.name} of shape {vector.shape}"
             raise InvalidInput(
-                "vectors", f"each must be int8 of length {dimension}; one is {found}"
+                "vectors", f"each must be int8 of length {dimension}; one is {actual}"
             )

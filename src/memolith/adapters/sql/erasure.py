@@ -24,18 +24,18 @@ class OwnerErasureMixin:
         """See `OwnerEraser.erase`."""
         with self._connections.write(owner_id) as connection:
             self._lock_owner(connection, owner_id)
-            gone = erase_rows(connection, owner_id)
+            erased = erase_rows(connection, owner_id)
             connection.run(
                 "INSERT INTO tombstones (digest, erased_at) VALUES (?, ?) ON CONFLICT DO NOTHING",
                 (self._cipher.tombstone(owner_id), micros(at)),
             )
             connection.run("COMMIT")
-        self._indexes.forget_owner(gone.number)
+        self._indexes.forget_owner(erased.number)
         # Delete the key after the commit. A failure in between leaves a useless key, which another
         # `erase` removes. The reverse order could leave rows that can never be decrypted.
         if isinstance(self._cipher, SupportsKeyRotation):
             self._cipher.erase(owner_id)
-        return gone.counter > 0
+        return erased.counter > 0
 
     def _lock_owner(self, connection: Connection, owner_id: str) -> None:
         """Lock an owner for other writers, even if the owner does not exist yet."""
@@ -48,11 +48,11 @@ class OwnerErasureMixin:
     def readmit(self, owner_id: str) -> bool:
         """See `OwnerEraser.readmit`."""
         with self._connections.write() as connection:
-            lifted = connection.run(
+            removed = connection.run(
                 "DELETE FROM tombstones WHERE digest = ?", (self._cipher.tombstone(owner_id),)
             )
             connection.run("COMMIT")
-        return bool(lifted)
+        return bool(removed)
 
 
 def refuse_erased(connection: Connection, cipher: Cipher, owner_id: str) -> None:

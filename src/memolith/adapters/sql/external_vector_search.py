@@ -120,10 +120,8 @@ class StoredVectorSource(TableIndexSource):
         """Return the rows (item, part, …) of all vectors of these items, and the vectors."""
         if not len(items):
             return [], np.empty((0, self.dimension()), dtype=np.int8)
-        named = self._connection.bind_integers(items.tolist())
-        rows = self._connection.rows(
-            _ITEM_VECTORS.format(vector=self._vector), (named, self._owner)
-        )
+        ids = self._connection.bind_integers(items.tolist())
+        rows = self._connection.rows(_ITEM_VECTORS.format(vector=self._vector), (ids, self._owner))
         return rows, self.decrypt_vectors([row[2] for row in rows])
 
 
@@ -151,10 +149,10 @@ class ExternalVectorSearch(IndexSearch):
         if not vector.any():  # all cosines are 0, so lower numbers come first
             if min_cosine > 0:
                 return np.empty(0, dtype=np.int64)
-            there = self._tables.items_with_vectors()
-            return (there if allowed is None else np.intersect1d(there, allowed))[:limit]
-        found, compared = self._search_candidates(vector, limit, allowed, min_cosine)
-        return found[compared >= min_cosine]
+            available = self._tables.items_with_vectors()
+            return (available if allowed is None else np.intersect1d(available, allowed))[:limit]
+        best, similarities = self._search_candidates(vector, limit, allowed, min_cosine)
+        return best[similarities >= min_cosine]
 
     def _search_candidates(
         self, vector: Vectors, limit: int, allowed: Integers | None, min_cosine: float
@@ -163,39 +161,43 @@ class ExternalVectorSearch(IndexSearch):
 
         Items below `min_cosine` may be missing.
         """
-        named = allowed if allowed is not None and len(allowed) <= _MAX_LISTED_ITEMS else None
-        most = max(_MIN_CANDIDATES, _CANDIDATES_PER_RESULT * limit)
+        listed = allowed if allowed is not None and len(allowed) <= _MAX_LISTED_ITEMS else None
+        count = max(_MIN_CANDIDATES, _CANDIDATES_PER_RESULT * limit)
         while True:
-            near = self._tables.find_candidates(vector, most, named)
-            if near is None:
+            candidates = self._tables.find_candidates(vector, count, listed)
+            if candidates is None:
                 return self._scan_vectors(vector, limit, allowed)
-            items = np.array(near.items, dtype=np.int64)
-            kept = _allowed_positions(items, allowed)
-            vectors = self._tables.decrypt_vectors([near.vectors[place] for place in kept.tolist()])
-            found, compared = _select_best(items[kept], cosines(vectors, vector), limit)
-            if near.min_other_distance is None:
-                return found, compared
-            others = (
-                1 - near.min_other_distance + self._tables.distance_tolerance
+            items = np.array(candidates.items, dtype=np.int64)
+            positions = _allowed_positions(items, allowed)
+            vectors = self._tables.decrypt_vectors(
+                [candidates.vectors[position] for position in positions.tolist()]
+            )
+            best, similarities = _select_best(items[positions], cosines(vectors, vector), limit)
+            if candidates.min_other_distance is None:
+                return best, similarities
+            max_other_similarity = (
+                1 - candidates.min_other_distance + self._tables.distance_tolerance
             )  # upper bound of the cosines of all other passages
-            if others < min_cosine or (len(found) == limit and compared[-1] > others):
-                return found, compared
-            most *= _CANDIDATES_PER_RESULT
+            if max_other_similarity < min_cosine or (
+                len(best) == limit and similarities[-1] > max_other_similarity
+            ):
+                return best, similarities
+            count *= _CANDIDATES_PER_RESULT
 
     def _scan_vectors(
         self, vector: Vectors, limit: int, allowed: Integers | None
     ) -> tuple[Integers, Floats]:
         """Return the nearest of all allowed items by comparing each one, and their cosines."""
-        best, compared = np.empty(0, dtype=np.int64), np.empty(0)
+        best, similarities = np.empty(0, dtype=np.int64), np.empty(0)
         for items in self._item_blocks(allowed):
             rows, vectors = self._tables.read_vectors(items)
-            of = np.array([row[0] for row in rows], dtype=np.int64)
-            best, compared = _select_best(
-                np.concatenate([best, of]),
-                np.concatenate([compared, cosines(vectors, vector)]),
+            row_items = np.array([row[0] for row in rows], dtype=np.int64)
+            best, similarities = _select_best(
+                np.concatenate([best, row_items]),
+                np.concatenate([similarities, cosines(vectors, vector)]),
                 limit,
             )
-        return best, compared
+        return best, similarities
 
     def _item_blocks(self, allowed: Integers | None) -> Iterator[Integers]:
         items = self.index.items.number.view if allowed is None else allowed
@@ -207,14 +209,14 @@ class ExternalVectorSearch(IndexSearch):
         if not self._can_compare(vector):
             none = np.empty(0, dtype=np.int64)
             return Similarities(row=none, part=none, cosine=np.empty(0))
-        different, places = np.unique(numbers, return_inverse=True)
-        of, vectors = self._tables.read_vectors(different)
-        items = np.array([row[0] for row in of], dtype=np.int64)
-        parts = np.array([row[1] for row in of], dtype=np.int64)
-        start = np.searchsorted(items, different)
-        counts = (np.searchsorted(items, different, side="right") - start)[places]
+        distinct, indices = np.unique(numbers, return_inverse=True)
+        rows_read, vectors = self._tables.read_vectors(distinct)
+        items = np.array([row[0] for row in rows_read], dtype=np.int64)
+        parts = np.array([row[1] for row in rows_read], dtype=np.int64)
+        start = np.searchsorted(items, distinct)
+        counts = (np.searchsorted(items, distinct, side="right") - start)[indices]
         ends = np.cumsum(counts)
-        rows = np.repeat(start[places] - ends + counts, counts)
+        rows = np.repeat(start[indices] - ends + counts, counts)
         rows = rows + np.arange(ends[-1] if len(ends) else 0)
         return Similarities(
             row=np.repeat(np.arange(len(numbers)), counts),
@@ -226,10 +228,10 @@ class ExternalVectorSearch(IndexSearch):
         """See `Snapshot.centroid`. Reads the vectors of all memories in the scope."""
         mask = self._mask(scope)
         items = self.index.items
-        kept = items.is_memory.view if mask is None else items.is_memory.view & mask
+        selected = items.is_memory.view if mask is None else items.is_memory.view & mask
         vectors = [
             self._tables.read_vectors(items)[1]
-            for items in self._item_blocks(items.number.view[kept])
+            for items in self._item_blocks(items.number.view[selected])
         ]
         return centroid(np.concatenate(vectors)) if vectors else None
 
@@ -257,9 +259,9 @@ def _allowed_positions(items: Integers, allowed: Integers | None) -> Integers:
     return np.arange(len(items)) if allowed is None else np.flatnonzero(np.isin(items, allowed))
 
 
-def _select_best(items: Integers, compared: Floats, limit: int) -> tuple[Integers, Floats]:
+def _select_best(items: Integers, similarities: Floats, limit: int) -> tuple[Integers, Floats]:
     """Return the distinct items with the greatest cosines (ties: lower number), and these."""
-    order = np.lexsort((items, -compared))
+    order = np.lexsort((items, -similarities))
     _, first = np.unique(items[order], return_index=True)
     order = order[np.sort(first)[:limit]]
-    return items[order], compared[order]
+    return items[order], similarities[order]

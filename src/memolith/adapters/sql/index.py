@@ -283,8 +283,10 @@ class SharedBuffers:
         codes = self.vector_codes
         if codes is None or len(codes) < len(values):
             with self.lock:
-                learned = slice(TRAINING_ROWS)
-                codes = self.vector_codes or create_codes(values[learned], norm[learned])
+                training_rows = slice(TRAINING_ROWS)
+                codes = self.vector_codes or create_codes(
+                    values[training_rows], norm[training_rows]
+                )
                 codes = self.vector_codes = extend_codes(codes, values, norm)
         return codes
 
@@ -331,7 +333,7 @@ class CurrentValidity:
         return None if is_open.all() else is_open
 
     @cached_property
-    def quarantined(self) -> Bools | None:
+    def quarantine_mask(self) -> Bools | None:
         """Mask of the quarantined items; None if there are none."""
         return find_quarantined(self._items.traits.view, self._items.role.view == _USER)
 
@@ -423,43 +425,45 @@ def _apply_transactions(
     index: OwnerIndex, source: IndexSource, version: IndexVersion
 ) -> OwnerIndex:
     """Return the index with the changes of transactions since its version."""
-    changed = source.changed_items(index.version.revision, index.version.next_item)
-    if changed:
-        index = _apply_item_changes(index, changed)
+    changed_rows = source.changed_items(index.version.revision, index.version.next_item)
+    if changed_rows:
+        index = _apply_item_changes(index, changed_rows)
     for first in range(index.version.next_item, version.next_item, _ITEMS_PER_READ):
         index = _append_items(index, source, first, version.next_item)
-    hides = _read_summary_coverage(index, source)
+    summary_coverage = _read_summary_coverage(index, source)
     return replace(
-        index, summary_coverage=hides, current=CurrentValidity(index.items, index.passages)
+        index,
+        summary_coverage=summary_coverage,
+        current=CurrentValidity(index.items, index.passages),
     )
 
 
 def _apply_usage_stats(index: OwnerIndex, rows: Sequence[Row], first_new_row: int) -> OwnerIndex:
     """Return the index with updated usage; no other state has rows from `first_new_row` on."""
     numbers, *values = zip(*rows, strict=True)
-    places = index.rows(np.array(numbers, dtype=np.int64))
+    positions = index.rows(np.array(numbers, dtype=np.int64))
     names = ("importance", "access_count", "used_at", "updated_at", "dormant")
     uses = {
         name: np.array(value, dtype=ITEM_TYPES[name])
         for name, value in zip(names, values, strict=True)
     }
-    if places.min() >= first_new_row:  # new rows only, so nothing has to be copied
+    if positions.min() >= first_new_row:  # new rows only, so nothing has to be copied
         for name, use in uses.items():
-            getattr(index.items, name).set_rows(places, use)
+            getattr(index.items, name).set_rows(positions, use)
         return index
     columns = {
-        name: getattr(index.items, name).with_rows_set(places, use) for name, use in uses.items()
+        name: getattr(index.items, name).with_rows_set(positions, use) for name, use in uses.items()
     }
     return replace(index, items=replace(index.items, **columns))
 
 
 def _apply_item_changes(index: OwnerIndex, rows: Sequence[Row]) -> OwnerIndex:
     columns = _item_columns(index.shared, rows)
-    places = index.rows(columns["number"])
+    positions = index.rows(columns["number"])
     changes = {
-        name: getattr(index.items, name).with_rows_set(places, columns[name])
+        name: getattr(index.items, name).with_rows_set(positions, columns[name])
         for name in MUTABLE_COLUMNS
-        if not np.array_equal(getattr(index.items, name).view[places], columns[name])
+        if not np.array_equal(getattr(index.items, name).view[positions], columns[name])
     }
     return replace(index, items=replace(index.items, **changes))
 
@@ -467,12 +471,12 @@ def _apply_item_changes(index: OwnerIndex, rows: Sequence[Row]) -> OwnerIndex:
 def _append_items(index: OwnerIndex, source: IndexSource, first: int, next_item: int) -> OwnerIndex:
     """Return the index with the next `_ITEMS_PER_READ` items, reserving space up to `next_item`."""
     end = min(first + _ITEMS_PER_READ, next_item)
-    share = (next_item - end) / (end - first)
+    reserve_factor = (next_item - end) / (end - first)
     items = _item_columns(index.shared, source.new_items(first, end))
     before = len(index.items.number.view)
-    found = source.new_passages(first, end)
-    passages = _passage_columns(found, items["number"], before)
-    vectors = _vector_columns(found, passages["item"], source)
+    passage_rows = source.new_passages(first, end)
+    passages = _passage_columns(passage_rows, items["number"], before)
+    vectors = _vector_columns(passage_rows, passages["item"], source)
     counts = _counts(passages["item"] - before, len(items["number"]))
     items["first_passage"], items["passages"] = _ranges(counts, len(index.passages.id.view))
     items["importance"] = np.ones(len(items["number"]))
@@ -484,20 +488,22 @@ def _append_items(index: OwnerIndex, source: IndexSource, first: int, next_item:
     items["first_vector"], items["vectors"] = _ranges(counts, len(index.vectors.item.view))
     return replace(
         index,
-        items=_append_rows(index.items, items, share),
-        passages=_append_rows(index.passages, passages, share),
-        vectors=_append_vectors(index.vectors, vectors, share),
+        items=_append_rows(index.items, items, reserve_factor),
+        passages=_append_rows(index.passages, passages, reserve_factor),
+        vectors=_append_vectors(index.vectors, vectors, reserve_factor),
         message_order=_insert_in_order(index.message_order, items, before),
     )
 
 
 def _append_rows(columns: Any, rows: dict[str, NDArray[Any]], reserve_factor: float) -> Any:
     """Return columns with appended rows, reserving `reserve_factor` times as many more."""
-    longer = {
-        name: getattr(columns, name).append_rows(more, reserve=round(reserve_factor * len(more)))
-        for name, more in rows.items()
+    extended = {
+        name: getattr(columns, name).append_rows(
+            new_rows, reserve=round(reserve_factor * len(new_rows))
+        )
+        for name, new_rows in rows.items()
     }
-    return type(columns)(**longer)
+    return type(columns)(**extended)
 
 
 def _append_vectors(
@@ -513,7 +519,7 @@ def _append_vectors(
 
 def _item_columns(shared: SharedBuffers, rows: Sequence[Row]) -> dict[str, NDArray[Any]]:
     columns = list(zip(*rows, strict=True)) if rows else [()] * 15
-    numbers, records, kinds, sessions, sequences, speakers, roles, *rest = columns
+    numbers, records, kinds, sessions, sequences, speakers, roles, *others = columns
     values: dict[str, Any] = {
         "number": numbers,
         "is_memory": [kind is not None for kind in kinds],
@@ -524,7 +530,7 @@ def _item_columns(shared: SharedBuffers, rows: Sequence[Row]) -> dict[str, NDArr
         "role": [_ROLE_CODES[role] for role in roles],
     }
     names = ("at", "traits", "words", "tokens", "valid_from", "valid_to", "expires_at")
-    values |= dict(zip((*names, "compressed"), rest, strict=True))
+    values |= dict(zip((*names, "compressed"), others, strict=True))
     arrays = {name: np.array(v, dtype=ITEM_TYPES[name]) for name, v in values.items()}
     arrays["record"] = np.frombuffer(b"".join(records), dtype=np.uint8).reshape(-1, 16)
     return arrays
@@ -549,13 +555,13 @@ def _passage_columns(
 def _vector_columns(
     rows: Sequence[Row], items: Integers, source: IndexSource
 ) -> dict[str, NDArray[Any]]:
-    places = [place for place, row in enumerate(rows) if row[6] is not None]
-    if not places:
+    positions = [position for position, row in enumerate(rows) if row[6] is not None]
+    if not positions:
         return {}
-    values = source.decrypt_vectors([rows[place][6] for place in places])
+    values = source.decrypt_vectors([rows[position][6] for position in positions])
     return {
-        "item": items[places],
-        "part": np.array([rows[place][1] for place in places], dtype=np.int32),
+        "item": items[positions],
+        "part": np.array([rows[position][1] for position in positions], dtype=np.int32),
         "values": values,
         "norm": norms(values),
     }
@@ -583,8 +589,11 @@ def _insert_in_order(
     keys = order_keys(items["session"][messages], items["sequence"][messages])
     ascending = np.argsort(keys, kind="stable")
     keys, rows = keys[ascending], (before + messages[ascending]).astype(np.int32)
-    places = np.searchsorted(message_order[0], keys, side="right")
-    return np.insert(message_order[0], places, keys), np.insert(message_order[1], places, rows)
+    positions = np.searchsorted(message_order[0], keys, side="right")
+    return (
+        np.insert(message_order[0], positions, keys),
+        np.insert(message_order[1], positions, rows),
+    )
 
 
 def _read_summary_coverage(
@@ -627,7 +636,7 @@ class IndexCache:
         """Initialise with the maximum total size in bytes; the index in use may exceed it."""
         self._limit_bytes = limit_bytes
         self._lock = threading.Lock()
-        self._building: dict[int, threading.Lock] = {}
+        self._build_locks: dict[int, threading.Lock] = {}
         self._states: OrderedDict[int, list[OwnerIndex]] = OrderedDict()
         self._sizes: dict[int, _IndexSize] = {}
         self._size = 0
@@ -641,14 +650,14 @@ class IndexCache:
             version: The state.
             source: The owner's tables in that state.
         """
-        found = self._find_base(owner, version)
-        if found is not None and found.version == version:
-            return found
+        cached = self._find_base(owner, version)
+        if cached is not None and cached.version == version:
+            return cached
         with self._build_lock(owner):
-            found = self._find_base(owner, version)
-            if found is not None and found.version == version:
-                return found
-            base = found or empty_index(version.generation)
+            cached = self._find_base(owner, version)
+            if cached is not None and cached.version == version:
+                return cached
+            base = cached or empty_index(version.generation)
             with base.shared.lock:
                 index = update_index(base, source, version)
             self._store_index(owner, index)
@@ -658,7 +667,7 @@ class IndexCache:
         """Remove all indexes."""
         with self._lock:
             self._states.clear()
-            self._building.clear()
+            self._build_locks.clear()
             self._sizes.clear()
             self._size = 0
 
@@ -670,7 +679,7 @@ class IndexCache:
 
     def _build_lock(self, owner: int) -> threading.Lock:
         with self._lock:
-            return self._building.setdefault(owner, threading.Lock())
+            return self._build_locks.setdefault(owner, threading.Lock())
 
     def _find_base(self, owner: int, version: IndexVersion) -> OwnerIndex | None:
         """Return the newest state that is not newer than this version."""
@@ -719,4 +728,4 @@ class IndexCache:
 
     def _drop_owner(self, owner: int) -> None:
         self._size -= self._sizes.pop(owner).total_bytes
-        self._building.pop(owner, None)
+        self._build_locks.pop(owner, None)

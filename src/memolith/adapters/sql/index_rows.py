@@ -124,7 +124,7 @@ def item_row(
     item: int,
     facts: ItemFacts,
     entry: IndexEntry,
-    changed: int,
+    revision: int,
 ) -> Values:
     """Return a row of `items`."""
     features = entry.features
@@ -146,7 +146,7 @@ def item_row(
         facts.valid_to,
         facts.expires_at,
         int(facts.compressed),
-        changed,
+        revision,
     )
 
 
@@ -189,8 +189,8 @@ def _check_vector(passage: Passage, dimension: int | None) -> None:
     if passage.vector is None:
         return
     if passage.vector.dtype != np.int8 or passage.vector.shape != (dimension,):
-        found = f"{passage.vector.dtype.name} of shape {passage.vector.shape}"
-        raise InvalidInput("vector", f"is {found}; the store needs int8 of length {dimension}")
+        actual = f"{passage.vector.dtype.name} of shape {passage.vector.shape}"
+        raise InvalidInput("vector", f"is {actual}; the store needs int8 of length {dimension}")
 
 
 def _encrypt_entry_vectors(encryption: OwnerEncryption, entry: IndexEntry) -> dict[int, bytes]:
@@ -299,33 +299,33 @@ class TableIndexSource:
 
     def postings(self, terms: Sequence[str], first: int) -> list[Row]:
         """See `IndexSource.postings`."""
-        sealed = self._connection.bind_values(
+        tags = self._connection.bind_values(
             tuple(self._encryption.digest_term(term) for term in terms)
         )
-        return self._connection.rows(_SELECT_POSTINGS, (sealed, self._owner, first))
+        return self._connection.rows(_SELECT_POSTINGS, (tags, self._owner, first))
 
     @translate_decode_errors
     def texts(
         self, records: NDArray[np.uint8], items: NDArray[np.int64]
     ) -> list[tuple[int, tuple[str, ...]]]:
         """See `IndexSource.texts`."""
-        wanted = frozenset(items.tolist())
+        requested = frozenset(items.tolist())
         ids = self._connection.bind_values(tuple(record.tobytes() for record in records))
         rows = [
             row
             for row in self._connection.rows(_SELECT_TEXTS, (ids, self._owner))
-            if row[0] in wanted
+            if row[0] in requested
         ]
-        return [(item, self._decrypt_texts(*rest)) for item, *rest in sorted(rows)]
+        return [(item, self._decrypt_texts(*fields)) for item, *fields in sorted(rows)]
 
     def _decrypt_texts(
         self, packed: bytes, version: int, key: bytes | None, content: bytes
     ) -> tuple[str, ...]:
         record = unpack_id(packed)
-        sealed = {"key": key, "content": content}
+        ciphertexts = {"key": key, "content": content}
         return tuple(
             self._encryption.decrypt(value, record, field, version)
-            for field, value in sealed.items()
+            for field, value in ciphertexts.items()
             if value is not None
         )
 

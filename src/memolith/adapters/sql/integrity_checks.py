@@ -191,24 +191,24 @@ _JOIN_MESSAGES = " JOIN messages AS m ON m.owner_id = r.owner_id AND m.id = r.id
 
 def _item_checks(table: str, facts: str, join: str = "") -> tuple[Check, Check]:
     rows = f"FROM {table} AS r{join}"
-    facts_of_item = ", ".join(f"i.{name}" for name in _ITEM_FACT_COLUMNS.strip("()").split(", "))
-    of_record = facts.replace(", role)", ", i.role)")
-    find = (
+    item_facts = ", ".join(f"i.{name}" for name in _ITEM_FACT_COLUMNS.strip("()").split(", "))
+    record_facts = facts.replace(", role)", ", i.role)")
+    find_sql = (
         f"SELECT r.id {rows} CROSS JOIN items AS i ON i.owner_id = r.owner_id AND i.item = r.item"
-        f" WHERE r.owner_id = ?1 AND ({facts_of_item}) IS DISTINCT FROM {of_record}"
+        f" WHERE r.owner_id = ?1 AND ({item_facts}) IS DISTINCT FROM {record_facts}"
     )
-    mend = (
+    repair_sql = (
         f"UPDATE items SET {_ITEM_FACT_COLUMNS} = (SELECT {facts[1:-1]} {rows}"
         " WHERE r.owner_id = items.owner_id AND r.item = items.item)"
         f" WHERE owner_id = ?1 AND item IN (SELECT r.item {rows} WHERE r.owner_id = ?1)"
     )
-    lost = (
+    missing_sql = (
         f"SELECT r.id FROM {table} AS r WHERE r.owner_id = ?1 AND NOT EXISTS (SELECT 1 FROM items"
         " AS i WHERE i.owner_id = r.owner_id AND i.item = r.item)"
     )
     return (
-        Check("item", "the index entry does not match the record", find, mend),
-        Check("item", "the index entry is missing", lost),
+        Check("item", "the index entry does not match the record", find_sql, repair_sql),
+        Check("item", "the index entry is missing", missing_sql),
     )
 
 

@@ -134,12 +134,15 @@ class WriterBase(PendingWorkReader):
             return
         with self._guard_change():
             for link in links:
-                ends = (pack_id(link.source_id, "source_id"), pack_id(link.target_id, "target_id"))
+                endpoints = (
+                    pack_id(link.source_id, "source_id"),
+                    pack_id(link.target_id, "target_id"),
+                )
                 self._is_changed |= bool(
                     self._connection.run(
                         "INSERT INTO links (owner_id, relation, source_id, target_id)"
                         " VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING",
-                        (self._owner, link.relation, *ends),
+                        (self._owner, link.relation, *endpoints),
                     )
                 )
 
@@ -201,7 +204,8 @@ class WriterBase(PendingWorkReader):
         rows = self._connection.rows(_REVIEWED_TEXTS, (self._owner, packed))
         id_ = unpack_id(packed)
         seen = {
-            self._encryption.decrypt(sealed, id_, "content", version) for version, sealed in rows
+            self._encryption.decrypt(ciphertext, id_, "content", version)
+            for version, ciphertext in rows
         }
         return entry.mark_reviewed() if content in seen else entry
 
@@ -214,9 +218,9 @@ class WriterBase(PendingWorkReader):
         if not any(p.vector is not None for entry in entries for p in entry.passages):
             return self._generation.column, None
         facts = VectorFacts.read(self._connection)
-        space = EmbeddingGeneration(facts.embedding_generation, self._generation.expected)
-        space.refuse_if_switched(self._connection)
-        return space.column, facts.model.dimension if facts.model else None
+        generation = EmbeddingGeneration(facts.embedding_generation, self._generation.expected)
+        generation.refuse_if_switched(self._connection)
+        return generation.column, facts.model.dimension if facts.model else None
 
     def _close_item(self, item: int, at: int) -> None:
         self._connection.run(CLOSE_ITEM, (at, self._new_revision, self._owner, item))
@@ -342,15 +346,15 @@ class MemoryWriter(WriterBase):
 
     def _get_stored_memory(self, memory_id: str) -> tuple[Memory, int, int]:
         """Return the stored memory, its item, and the earliest start of a next version."""
-        found = self.memories([memory_id])
-        if not found:
+        memories = self.memories([memory_id])
+        if not memories:
             raise NotFound("memory", memory_id)
         row = self._connection.row(
             "SELECT item, coalesce(valid_to, valid_from) FROM memories"
             " WHERE owner_id = ? AND id = ?",
             (self._owner, pack_id(memory_id)),
         )
-        return found[0], *(row or (0, 0))
+        return memories[0], *(row or (0, 0))
 
     def _memory_row(self, memory: Memory, item: int, facts: ItemFacts) -> tuple[object, ...]:
         digest = None if memory.key is None else self._encryption.digest("key", memory.key)

@@ -9,6 +9,7 @@ from typing import Any
 
 from memolith.adapters.sql.codecs import (
     KEY_COLUMNS,
+    build_where_clause,
     digest_external_id,
     digest_speaker,
     encrypt_external_id,
@@ -18,7 +19,6 @@ from memolith.adapters.sql.codecs import (
     pack_id_or_none,
     pack_valid_ids,
     remove_sources,
-    where_key,
 )
 from memolith.adapters.sql.index_rows import ItemFacts, message_item_facts, require_role_and_time
 from memolith.adapters.sql.memory_writes import CLOSE_ITEM, WriterBase
@@ -293,28 +293,31 @@ class PurgeWriter(MessageWriter):
 
     def purge(self, ids: Sequence[str]) -> None:
         """See `PurgeWriter.purge`."""
-        there = self._find_existing(pack_valid_ids(ids))
-        if not there:
+        existing = self._find_existing(pack_valid_ids(ids))
+        if not existing:
             return
         with self._guard_change():
             sessions = self._connection.rows(
-                f"SELECT DISTINCT session FROM messages WHERE {_WHERE_ID}", self._id_values(there)
+                f"SELECT DISTINCT session FROM messages WHERE {_WHERE_ID}",
+                self._id_values(existing),
             )
-            self._remove_records(there)
+            self._remove_records(existing)
             for (session,) in sessions:
                 self._connection.run(_RECOUNT, (self._owner, session))
                 self._connection.run(_CLEAR_EMPTY_SESSION, (self._owner, session))
 
     def remove_sessions(self, ids: Sequence[str]) -> None:
         """See `PurgeWriter.remove_sessions`."""
-        found = (self.session_number(name) for name in dict.fromkeys(ids))
-        numbers = [number for number in found if number is not None]
+        numbers_or_none = (self.session_number(name) for name in dict.fromkeys(ids))
+        numbers = [number for number in numbers_or_none if number is not None]
         if not numbers:
             return
         with self._guard_change():
             sessions = (self._owner, self._connection.bind_integers(numbers))
-            said = self._connection.rows(f"SELECT id FROM messages {_WHERE_SESSIONS}", sessions)
-            self._remove_records([packed for (packed,) in said])
+            message_rows = self._connection.rows(
+                f"SELECT id FROM messages {_WHERE_SESSIONS}", sessions
+            )
+            self._remove_records([packed for (packed,) in message_rows])
             for table in ("memories", "versions", "items"):
                 self._connection.run(
                     f"UPDATE {table} SET session = NULL {_WHERE_SESSIONS}", sessions
@@ -327,13 +330,13 @@ class PurgeWriter(MessageWriter):
         self._is_purged = self._is_changed = True
         if not packed:
             return
-        spoke = self._connection.rows(_SPEAKERS_OF, self._id_values(packed))
+        speaker_rows = self._connection.rows(_SPEAKERS_OF, self._id_values(packed))
         self._remove_items(self._connection.rows(_DELETE_ITEMS, self._id_values(packed)))
         for statement in _DELETE_RECORDS:
             self._connection.run(statement, self._id_values(packed))
         self._remove_from_sources(frozenset(packed))
         self._connection.run_many(
-            _DELETE_UNUSED_SPEAKER, [(self._owner, number) for (number,) in spoke]
+            _DELETE_UNUSED_SPEAKER, [(self._owner, number) for (number,) in speaker_rows]
         )
         self._speakers.clear()
 
@@ -344,22 +347,22 @@ class PurgeWriter(MessageWriter):
         with self._guard_change():
             packed, stored = self._get_stored_message(id)
             session, sequence = stored[2:4]
-            times = self._read_validity(packed)
-            kept = [
+            validity = self._read_validity(packed)
+            remaining = [
                 (message, self._carry_over_review(packed, message.content, entry))
                 for message, entry in sorted(revisions, key=lambda pair: pair[0].version)
             ]
-            if not times.keys() >= {message.version for message, _ in kept}:
+            if not validity.keys() >= {message.version for message, _ in remaining}:
                 raise NotFound("message", id)
             self._remove_items(self._connection.rows(_DELETE_MESSAGE_ITEMS, (self._owner, packed)))
             self._connection.run(
                 "DELETE FROM message_versions WHERE owner_id = ? AND id = ?", (self._owner, packed)
             )
-            for message, entry in kept:
-                placed = replace(message, id=id, sequence=sequence)
-                is_last = message is kept[-1][0]
+            for message, entry in remaining:
+                rewritten = replace(message, id=id, sequence=sequence)
+                is_last = message is remaining[-1][0]
                 self._write_revision(
-                    placed, session, times[message.version], entry, is_last=is_last
+                    rewritten, session, validity[message.version], entry, is_last=is_last
                 )
             self._is_purged = self._is_changed = True
 
@@ -418,13 +421,13 @@ class PurgeWriter(MessageWriter):
         return self._owner, self._connection.bind_values(packed)
 
     def _remove_items(self, rows: Iterable[Sequence[Any]]) -> None:
-        gone = tuple(item for (item,) in rows)
-        if gone:
+        items = tuple(item for (item,) in rows)
+        if items:
             self._connection.run(
                 "DELETE FROM passages WHERE owner_id = ? AND item IN (SELECT value FROM carray(?))",
-                (self._owner, self._connection.bind_integers(gone)),
+                (self._owner, self._connection.bind_integers(items)),
             )
-        self._removed_items = (*self._removed_items, *gone)
+        self._removed_items = (*self._removed_items, *items)
 
     def _remove_from_sources(self, removed: frozenset[bytes]) -> None:
         """Remove records from the sources of all versions of memories and of the base memory."""
@@ -435,11 +438,11 @@ class PurgeWriter(MessageWriter):
                 (self._owner,),
             )
             for packed, *key in rows:
-                left = remove_sources(packed, removed)
-                if left != packed:
+                remaining = remove_sources(packed, removed)
+                if remaining != packed:
                     self._connection.run(
-                        f"UPDATE {table} SET sources = ? {where_key(table)}",
-                        (left, self._owner, *key),
+                        f"UPDATE {table} SET sources = ? {build_where_clause(table)}",
+                        (remaining, self._owner, *key),
                     )
 
     def finish(self) -> None:

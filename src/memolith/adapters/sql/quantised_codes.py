@@ -88,10 +88,10 @@ class AppendOnlyArray(Generic[Scalar]):
 
     def _grow_buffer(self, length: int, reserve: int) -> NDArray[Scalar]:
         old = self.view.shape[self.axis]
-        known = length + reserve
-        room = known + (known // 2 if old and not reserve else known // 16) + _SLACK
+        expected = length + reserve
+        capacity = expected + (expected // 2 if old and not reserve else expected // 16) + _SLACK
         shape = list(self._buffer.shape)
-        shape[self.axis] = room
+        shape[self.axis] = capacity
         buffer = np.empty(shape, dtype=self._buffer.dtype)
         _slice_axis(buffer, 0, old, self.axis)[...] = self.view
         return buffer
@@ -176,11 +176,11 @@ def extend_codes(
     for start in range(len(codes), len(values), _ENCODE_BLOCK):
         block = slice(start, start + _ENCODE_BLOCK)
         columns = _encode(codes, values[block], norm[block])
-        to_come = max(0, len(values) - block.stop)
+        reserve = max(0, len(values) - block.stop)
         codes = replace(
             codes,
             **{
-                name: getattr(codes, name).append_rows(rows, reserve=to_come)
+                name: getattr(codes, name).append_rows(rows, reserve=reserve)
                 for name, rows in columns.items()
             },
         )
@@ -195,22 +195,24 @@ def approximate_scores(
     The query's own score is the score of its code, or the score for a cosine of 1 if that is lower.
     Vectors near the query have scores near it.
     """
-    asked = _encode(codes, query[None, :], np.array([norm]))
-    high, low = asked["high"][:, 0], asked["low"][:, 0]
-    total, spread, lift = (float(asked[name][0]) for name in ("total", "rms", "centre_product"))
+    encoded = _encode(codes, query[None, :], np.array([norm]))
+    high, low = encoded["high"][:, 0], encoded["low"][:, 0]
+    total, rms, centre_product = (
+        float(encoded[name][0]) for name in ("total", "rms", "centre_product")
+    )
     offset = _CODE_OFFSET * _CODE_OFFSET * len(query) - _CODE_OFFSET * total
     # (2h + l)² = 4h + 4hl + l
     square = 4 * _count_ones(high) + 4 * _count_ones(high & low) + _count_ones(low)
-    own = (square - _CODE_OFFSET * total + offset) * spread * spread + lift
-    own = min(own, 1.0 - lift + float(codes.centre @ codes.centre))
+    self_score = (square - _CODE_OFFSET * total + offset) * rms * rms + centre_product
+    self_score = min(self_score, 1.0 - centre_product + float(codes.centre @ codes.centre))
     counts = _code_products(codes, high, low, length)
     estimate = codes.total.view[:length] * np.float32(-_CODE_OFFSET)
     estimate += counts
     estimate += np.float32(offset)
     estimate *= codes.rms.view[:length]
-    estimate *= np.float32(spread)
+    estimate *= np.float32(rms)
     estimate += codes.centre_product.view[:length]
-    return estimate, own
+    return estimate, self_score
 
 
 def _normalise(values: NDArray[np.int8], norm: NDArray[np.float64]) -> NDArray[np.float32]:
@@ -224,23 +226,23 @@ def _encode(
 ) -> dict[str, NDArray[Any]]:
     """Return columns of `QuantisedCodes`; each row is independent of the others, bit for bit."""
     unit = _normalise(values, norm)
-    rest = unit - codes.centre
-    spread = np.sqrt(np.einsum("nd,nd->n", rest, rest) / np.float32(rest.shape[1]))
-    high = rest > 0
-    low = rest > np.where(high, spread[:, None], -spread[:, None])
+    residual = unit - codes.centre
+    rms = np.sqrt(np.einsum("nd,nd->n", residual, residual) / np.float32(residual.shape[1]))
+    high = residual > 0
+    low = residual > np.where(high, rms[:, None], -rms[:, None])
     return {
         "high": _pack_bits(high),
         "low": _pack_bits(low),
         "total": (2 * high.sum(axis=1) + low.sum(axis=1)).astype(np.float32),
-        "rms": spread,
+        "rms": rms,
         "centre_product": np.einsum("nd,d->n", unit, codes.centre),
     }
 
 
 def _pack_bits(bits: NDArray[np.bool_]) -> Planes:
     """Pack bits of shape (n, dimension) into words of shape (words, n)."""
-    room = -(-bits.shape[1] // _WORD_BITS) * _WORD_BITS
-    padded = np.zeros((len(bits), room), dtype=np.bool_)
+    width = -(-bits.shape[1] // _WORD_BITS) * _WORD_BITS
+    padded = np.zeros((len(bits), width), dtype=np.bool_)
     padded[:, : bits.shape[1]] = bits
     return np.ascontiguousarray(np.packbits(padded, axis=1).view(np.uint64).T)
 
@@ -263,8 +265,8 @@ def _code_products(
         stop = start + len(block)
         for line in pairs:
             block *= 2
-            for plane, sought in line:
-                for word, target in zip(plane.view, sought, strict=True):
+            for plane, query_plane in line:
+                for word, target in zip(plane.view, query_plane, strict=True):
                     np.bitwise_and(word[start:stop], target, out=common[: len(block)])
                     np.bitwise_count(common[: len(block)], out=count[: len(block)])
                     block += count[: len(block)]

@@ -93,22 +93,20 @@ class MessageReader:
     ) -> list[Message]:
         """See `Snapshot.messages`."""
         if ids is not None:
-            found = {m.id: m for m in self._messages_by_packed_ids(pack_valid_ids(ids), as_of)}
-            return [found[id_] for id_ in ids if id_ in found][:limit]
+            by_id = {m.id: m for m in self._messages_by_packed_ids(pack_valid_ids(ids), as_of)}
+            return [by_id[id_] for id_ in ids if id_ in by_id][:limit]
         where, order, values = self._conversation_filter(session_id, after)
         if as_of is not None:
             return self._messages_as_of(as_of, "messages AS m", where, values)[:limit]
-        most = NO_LIMIT if limit is None else limit
+        max_rows = NO_LIMIT if limit is None else limit
         statement = f"{_CURRENT_MESSAGES.format(where=where)} ORDER BY {order} LIMIT ?"
-        return self._decode_messages(self._connection.rows(statement, [*values, most]))
+        return self._decode_messages(self._connection.rows(statement, [*values, max_rows]))
 
     def recent_messages(self, limit: int, *, session_id: str | None = None) -> list[Message]:
         """See `Snapshot.recent_messages`."""
         where, order, values = self._conversation_filter(session_id)
-        latest_first = f"{_CURRENT_MESSAGES.format(where=where)} ORDER BY {order} DESC LIMIT ?"
-        return self._decode_messages(
-            reversed(self._connection.rows(latest_first, [*values, limit]))
-        )
+        statement = f"{_CURRENT_MESSAGES.format(where=where)} ORDER BY {order} DESC LIMIT ?"
+        return self._decode_messages(reversed(self._connection.rows(statement, [*values, limit])))
 
     def _conversation_filter(
         self, session_id: str | None, after: int = 0
@@ -126,10 +124,10 @@ class MessageReader:
         rows = self._version_rows(_BY_IDS, "", [self._connection.bind_values(packed), self._owner])
         newest = {row[0]: row[1] for row in rows}
         first = {row[0]: row for row in reversed(rows)}.values()
-        said = {
+        by_id = {
             m.id: replace(m, version=newest[pack_id(m.id)]) for m in self._decode_messages(first)
         }
-        return [said[id_] for id_ in ids if id_ in said]
+        return [by_id[id_] for id_ in ids if id_ in by_id]
 
     def message_revisions(self, ids: Sequence[str]) -> dict[str, list[MessageRevision]]:
         """See `MessageRevisionReader.message_revisions`."""
@@ -137,11 +135,11 @@ class MessageReader:
         if not packed:
             return {}
         rows = self._version_rows(_BY_IDS, "", [self._connection.bind_values(packed), self._owner])
-        found: dict[str, list[MessageRevision]] = {}
+        revisions: dict[str, list[MessageRevision]] = {}
         for message, row in zip(self._decode_messages(rows), rows, strict=True):
-            wording = MessageRevision(message, instant(row[10]), instant_or_none(row[11]))
-            found.setdefault(message.id, []).append(wording)
-        return found
+            revision = MessageRevision(message, instant(row[10]), instant_or_none(row[11]))
+            revisions.setdefault(message.id, []).append(revision)
+        return revisions
 
     def find_adjacent_message(self, id: str, step: Literal[-1, 1]) -> str | None:
         """See `MessageRevisionReader.find_adjacent_message`."""
@@ -162,8 +160,10 @@ class MessageReader:
         values = [self._connection.bind_values(tuple(ids)), self._owner]
         if as_of is not None:
             return self._messages_as_of(as_of, _BY_IDS, "", values)
-        picked = _SELECT_MESSAGES.format(v="m", source=_BY_IDS) + " WHERE m.valid_to IS NULL"
-        return self._decode_messages(self._connection.rows(f"{picked} ORDER BY m.number", values))
+        statement = _SELECT_MESSAGES.format(v="m", source=_BY_IDS) + " WHERE m.valid_to IS NULL"
+        return self._decode_messages(
+            self._connection.rows(f"{statement} ORDER BY m.number", values)
+        )
 
     def _messages_as_of(
         self, as_of: datetime, source: str, where: str, values: Sequence[Any]
@@ -172,8 +172,8 @@ class MessageReader:
         at = micros(as_of)
         rows = self._version_rows(source, where, values)
         latest = {row[0]: row for row in rows if row[10] <= at < (row[11] or NEVER)}
-        place = 2 if where is _OF_SESSION else 12
-        return self._decode_messages(sorted(latest.values(), key=lambda row: row[place]))
+        column = 2 if where is _OF_SESSION else 12
+        return self._decode_messages(sorted(latest.values(), key=lambda row: row[column]))
 
     def _version_rows(self, source: str, where: str, values: Sequence[Any]) -> list[Row]:
         """Return rows of all versions of messages, oldest first."""
@@ -294,7 +294,9 @@ class MemoryStatsReader(MessageReader):
         statement = _MEMORY_STATS.format(states=", ".join("?" * len(states)) or "NULL")
         values = (self._owner, *sorted(state.value for state in states))
         rows = self._connection.rows(statement, values)
-        return decode_memory_stats([(item, unpack_id(id_), *rest) for id_, item, *rest in rows])
+        return decode_memory_stats(
+            [(item, unpack_id(id_), *columns) for id_, item, *columns in rows]
+        )
 
 
 # --- Memories
@@ -341,14 +343,14 @@ class RecordReader(MemoryStatsReader, BaseMemoryReader):
         values = (self._connection.bind_values(packed), self._owner)
         rows = self._connection.rows(_MEMORIES_BY_ID, values)
         if as_of is None:
-            found = {memory.id: memory for memory in self._decode_memories(rows)}
+            by_id = {memory.id: memory for memory in self._decode_memories(rows)}
         else:
             rows = [*self._connection.rows(_OLD_VERSIONS_BY_ID, values), *rows]
             rows.sort(key=lambda row: row[1])  # if two versions were valid then, the later counts
-            found = {
+            by_id = {
                 v.memory.id: v.memory for v in self._decode_versions(rows) if _is_valid_at(v, as_of)
             }
-        return [found[id_] for id_ in ids if id_ in found]
+        return [by_id[id_] for id_ in ids if id_ in by_id]
 
     def find_by_key(self, key: str) -> Memory | None:
         """See `Snapshot.find_by_key`."""
@@ -394,10 +396,14 @@ class RecordReader(MemoryStatsReader, BaseMemoryReader):
             " ORDER BY m.created_at DESC, m.id DESC LIMIT ? OFFSET ?",
             [*values, limit + 1, offset],
         )
-        shown = rows[:limit]
-        more = len(rows) > limit and shown
-        following = encode_cursor(self._encryption, shown[-1][14], shown[-1][0]) if more else None
-        return Page(tuple(self._decode_memories(shown)), total, following)
+        page_rows = rows[:limit]
+        has_more = len(rows) > limit and page_rows
+        next_cursor = (
+            encode_cursor(self._encryption, page_rows[-1][14], page_rows[-1][0])
+            if has_more
+            else None
+        )
+        return Page(tuple(self._decode_memories(page_rows)), total, next_cursor)
 
     def _list_filter(
         self, states: frozenset[State], kinds: frozenset[str] | None, tags: tuple[str, ...]
@@ -443,10 +449,10 @@ class RecordReader(MemoryStatsReader, BaseMemoryReader):
         rows = self._connection.rows(
             _DERIVED_MEMORIES, (self._connection.bind_values(packed), self._owner)
         )
-        found: dict[bytes, list[Memory]] = {}
+        by_source: dict[bytes, list[Memory]] = {}
         for source, *row in rows:
-            found.setdefault(source, []).append(decode_memory(self._encryption, row))
-        pairs = ((id_, found.get(pack_id_or_none(id_) or b"")) for id_ in source_ids)
+            by_source.setdefault(source, []).append(decode_memory(self._encryption, row))
+        pairs = ((id_, by_source.get(pack_id_or_none(id_) or b"")) for id_ in source_ids)
         return {id_: memories for id_, memories in pairs if memories}
 
     def vectors(self, digests: Sequence[bytes]) -> dict[bytes, NDArray[np.int8]]:
@@ -454,15 +460,15 @@ class RecordReader(MemoryStatsReader, BaseMemoryReader):
         if not digests:
             return {}
         self._generation.refuse_if_switched(self._connection)
-        asked = {self._encryption.sign("passage", digest): digest for digest in digests}
+        signed = {self._encryption.sign("passage", digest): digest for digest in digests}
         vector = f"p.{self._generation.column}"
         rows = self._connection.rows(
             f"SELECT p.digest, {vector} FROM carray(?) AS w CROSS JOIN passages AS p"
             " ON p.owner_id = ? AND p.digest = w.value"
             f" WHERE {vector} IS NOT NULL ORDER BY p.item DESC, p.part DESC",
-            (self._connection.bind_values(tuple(asked)), self._owner),
+            (self._connection.bind_values(tuple(signed)), self._owner),
         )
-        stored = {asked[digest]: vector for digest, vector in rows}
+        stored = {signed[digest]: vector for digest, vector in rows}
         if not stored:
             return {}
         dimension = stored_dimension(self._connection) or 0

@@ -15,6 +15,7 @@ import msgspec
 from memolith.adapters.sql.codecs import (
     KEY_COLUMNS,
     OwnerEncryption,
+    build_where_clause,
     decrypt_base_memory,
     decrypt_external_id,
     decrypt_name,
@@ -26,7 +27,6 @@ from memolith.adapters.sql.codecs import (
     pack_sources,
     unpack_id,
     unpack_sources,
-    where_key,
 )
 from memolith.adapters.sql.connection import Connection, Row
 from memolith.adapters.sql.embedding_generations import (
@@ -100,7 +100,9 @@ class Rekeyer:
         rows = self._connection.rows(
             "SELECT number, name, role FROM participants WHERE owner_id = ?", (self._owner,)
         )
-        names = {number: decrypt_name(self._old, number, sealed) for number, sealed, _ in rows}
+        names = {
+            number: decrypt_name(self._old, number, ciphertext) for number, ciphertext, _ in rows
+        }
         self._connection.run_many(
             "UPDATE participants SET name = ?, digest = ? WHERE owner_id = ? AND number = ?",
             [
@@ -119,19 +121,19 @@ class Rekeyer:
         self, table: str, names: dict[int, str | None], build_entry: BuildEntry
     ) -> None:
         for rows in self._read_batches(table, "id, version, speaker, content"):
-            changed = []
-            for key, (packed, version, speaker, sealed) in rows:
+            updates = []
+            for key, (packed, version, speaker, ciphertext) in rows:
                 record = unpack_id(packed)
-                content = self._old.decrypt(sealed, record, "content", version)
+                content = self._old.decrypt(ciphertext, record, "content", version)
                 self._add_entry_digests(build_entry(content, names[speaker]))
-                changed.append((self._new.encrypt(content, record, "content", version), *key))
-            self._update_rows(table, "content = ?", changed)
+                updates.append((self._new.encrypt(content, record, "content", version), *key))
+            self._update_rows(table, "content = ?", updates)
 
     def _rekey_external_ids(self) -> None:
         for rows in self._read_batches("messages", "id, external_id"):
             opened = [
-                (key, id_, decrypt_external_id(self._old, id_, sealed))
-                for key, (id_, sealed) in rows
+                (key, id_, decrypt_external_id(self._old, id_, ciphertext))
+                for key, (id_, ciphertext) in rows
             ]
             self._update_rows(
                 "messages",
@@ -161,22 +163,22 @@ class Rekeyer:
 
     def _rekey_memories(self, table: str, build_entry: BuildEntry) -> None:
         for rows in self._read_batches(table, f"id, version, {', '.join(_FIELDS)}"):
-            changed = []
-            for key, (packed, version, *sealed) in rows:
+            updates = []
+            for key, (packed, version, *ciphertexts) in rows:
                 record = unpack_id(packed)
                 plain = {
                     field: None
                     if value is None
                     else self._old.decrypt(value, record, field, version)
-                    for field, value in zip(_FIELDS, sealed, strict=True)
+                    for field, value in zip(_FIELDS, ciphertexts, strict=True)
                 }
                 self._add_memory_digests(plain, build_entry)
-                again = (
+                reencrypted = (
                     None if text is None else self._new.encrypt(text, record, field, version)
                     for field, text in plain.items()
                 )
-                changed.append((*again, *key))
-            self._update_rows(table, ", ".join(f"{field} = ?" for field in _FIELDS), changed)
+                updates.append((*reencrypted, *key))
+            self._update_rows(table, ", ".join(f"{field} = ?" for field in _FIELDS), updates)
 
     def _add_memory_digests(self, plain: dict[str, str | None], build_entry: BuildEntry) -> None:
         self._add_entry_digests(build_entry(plain["content"] or "", None))
@@ -208,19 +210,20 @@ class Rekeyer:
             " WHERE owner_id = ? AND details IS NOT NULL",
             (self._owner,),
         )
-        changed = []
-        for number, packed, sealed in rows:
+        updates = []
+        for number, packed, ciphertext in rows:
             record = unpack_id(packed)
-            text = self._old.decrypt(sealed, record, "event", number)
-            changed.append((self._new.encrypt(text, record, "event", number), self._owner, number))
+            text = self._old.decrypt(ciphertext, record, "event", number)
+            updates.append((self._new.encrypt(text, record, "event", number), self._owner, number))
         self._connection.run_many(
-            "UPDATE events SET details = ? WHERE owner_id = ? AND number = ?", changed
+            "UPDATE events SET details = ? WHERE owner_id = ? AND number = ?", updates
         )
 
     def _rekey_base_memory(self) -> None:
         for rows in self._read_batches("base_memories", "version, content"):
             texts = [
-                (key, v, decrypt_base_memory(self._old, sealed, v)) for key, (v, sealed) in rows
+                (key, v, decrypt_base_memory(self._old, ciphertext, v))
+                for key, (v, ciphertext) in rows
             ]
             self._update_rows(
                 "base_memories",
@@ -230,27 +233,27 @@ class Rekeyer:
 
     def _rekey_vectors(self) -> None:
         facts = VectorFacts.read(self._connection)
-        space = EmbeddingGeneration(facts.embedding_generation)
+        generation = EmbeddingGeneration(facts.embedding_generation)
         if facts.model:
-            self._rekey_vector_column(space.column, facts.model.dimension)
+            self._rekey_vector_column(generation.column, facts.model.dimension)
         if facts.next_model:  # re-embedding is in progress
-            self._rekey_vector_column(space.other_column, facts.next_model.dimension)
+            self._rekey_vector_column(generation.other_column, facts.next_model.dimension)
         else:
             self._connection.run(
-                f"UPDATE passages SET {space.other_column} = NULL WHERE owner_id = ?"
-                f" AND {space.other_column} IS NOT NULL",
+                f"UPDATE passages SET {generation.other_column} = NULL WHERE owner_id = ?"
+                f" AND {generation.other_column} IS NOT NULL",
                 (self._owner,),
             )
 
     def _rekey_vector_column(self, column: str, dimension: int) -> None:
         for rows in self._read_batches("passages", column):
             stored = [(key, vector) for key, (vector,) in rows if vector is not None]
-            shown = self._old.decrypt_vectors([vector for _, vector in stored], dimension)
-            hidden = map(self._connection.bind_vector, self._new.encrypt_vectors(shown))
+            vectors = self._old.decrypt_vectors([vector for _, vector in stored], dimension)
+            reencrypted = map(self._connection.bind_vector, self._new.encrypt_vectors(vectors))
             self._update_rows(
                 "passages",
                 f"{column} = ?",
-                [(new, *key) for new, (key, _) in zip(hidden, stored, strict=True)],
+                [(new, *key) for new, (key, _) in zip(reencrypted, stored, strict=True)],
             )
 
     def _replace_digests(self) -> None:
@@ -291,10 +294,10 @@ class Rekeyer:
         """Yield rows in batches, each with its key first, in key order."""
         key = ", ".join(KEY_COLUMNS[table])
         width = len(KEY_COLUMNS[table])
-        beyond = f" AND ({key}) > ({', '.join('?' * width)})"
+        condition = f" AND ({key}) > ({', '.join('?' * width)})"
         last: Row = ()
         while rows := self._connection.rows(
-            f"SELECT {key}, {columns} FROM {table} WHERE owner_id = ?{beyond if last else ''}"
+            f"SELECT {key}, {columns} FROM {table} WHERE owner_id = ?{condition if last else ''}"
             f" ORDER BY {key} LIMIT {_ROWS_PER_BATCH}",
             (self._owner, *last),
         ):
@@ -305,7 +308,7 @@ class Rekeyer:
         """Update rows by their keys, which follow the new values."""
         width = len(KEY_COLUMNS[table])
         self._connection.run_many(
-            f"UPDATE {table} SET {changes} {where_key(table)}",
+            f"UPDATE {table} SET {changes} {build_where_clause(table)}",
             [(*row[:-width], self._owner, *row[-width:]) for row in rows],
         )
 

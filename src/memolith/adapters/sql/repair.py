@@ -33,15 +33,15 @@ def repair_owner(
     expected_texts: Mapping[int, StoredText],
 ) -> None:
     """Do the work of `SupportsVerification.repair_owner` without ending the transaction."""
-    examined = IntegrityChecker(connection, encryption, owner)
+    checker = IntegrityChecker(connection, encryption, owner)
     facts = VectorFacts.read(connection)
     if entries:
         EmbeddingGeneration(facts.embedding_generation, expected_generation).refuse_if_switched(
             connection
         )
-    texts = {text.item: text for text in examined.stored_texts()}
+    texts = {text.item: text for text in checker.stored_texts()}
     same = {n: e for n, e in entries.items() if n in texts and texts[n] == expected_texts[n]}
-    _OwnerRepair(connection, encryption, owner, facts).run(same, texts, examined)
+    _OwnerRepair(connection, encryption, owner, facts).run(same, texts, checker)
 
 
 class _OwnerRepair:
@@ -87,7 +87,7 @@ class _OwnerRepair:
             vector=EmbeddingGeneration(self._facts.embedding_generation).column
         )
         items = (number, self._connection.bind_integers(tuple(entries)))
-        set_by_somebody: dict[int, int] = dict(
+        review_traits: dict[int, int] = dict(
             self._connection.rows(
                 f"SELECT item, traits & {NOT_DERIVED} FROM items {_WHERE_ITEMS}", items
             )
@@ -96,9 +96,9 @@ class _OwnerRepair:
             self._connection.run(f"DELETE FROM {table} {_WHERE_ITEMS}", items)
         for item, entry in entries.items():
             facts = _placeholder_facts(texts[item])
-            changed = self._owner.revision
-            row: list[Any] = [*item_row(self._encryption, number, item, facts, entry, changed)]
-            row[9] |= set_by_somebody.get(item, 0)
+            revision = self._owner.revision
+            row: list[Any] = [*item_row(self._encryption, number, item, facts, entry, revision)]
+            row[9] |= review_traits.get(item, 0)
             self._connection.run(INSERT_ITEM, row)
             dimension = model.dimension if model else None
             passages = passage_rows(self._encryption, number, item, entry, dimension)
@@ -157,15 +157,19 @@ class _OwnerRepair:
             ),
             [(digest, number, packed) for packed, digest in scan.keys.items()],
         )
-        kept = self._connection.rows("SELECT tag, item FROM tags WHERE owner_id = ?", (number,))
+        kept_rows = self._connection.rows(
+            "SELECT tag, item FROM tags WHERE owner_id = ?", (number,)
+        )
         tags = scan.tags | {
-            (tag, item) for tag, item in kept if item in scan.items_with_unknown_tags
+            (tag, item) for tag, item in kept_rows if item in scan.items_with_unknown_tags
         }
-        kept = self._connection.rows(
+        kept_rows = self._connection.rows(
             "SELECT source_id, memory_id FROM derived WHERE owner_id = ?", (number,)
         )
         derived = scan.derived | {
-            (source, of) for source, of in kept if of in scan.memories_with_unknown_sources
+            (source, memory)
+            for source, memory in kept_rows
+            if memory in scan.memories_with_unknown_sources
         }
         for table, rows in (("tags", tags), ("derived", derived)):
             self._connection.run(f"DELETE FROM {table} WHERE owner_id = ?", (number,))
@@ -174,12 +178,12 @@ class _OwnerRepair:
             )
 
 
-def _update_unless_taken(table: str, digest: str, key: str, among: str = "") -> str:
+def _update_unless_taken(table: str, digest: str, key: str, condition: str = "") -> str:
     """Return a statement that sets a digest, unless another row has it."""
     return (
         f"UPDATE {table} AS x SET {digest} = ?1 WHERE x.owner_id = ?2 AND x.{key} = ?3"
         f" AND NOT EXISTS (SELECT 1 FROM {table} AS y WHERE y.owner_id = ?2"
-        f" AND y.{digest} = ?1 AND y.{key} <> ?3{among})"
+        f" AND y.{digest} = ?1 AND y.{key} <> ?3{condition})"
     )
 
 

@@ -70,20 +70,20 @@ def _condition_masks(
     if scope.until is not None:
         yield items.at.view < micros(scope.until)
     if len(index.summary_coverage[0]) and not scope.include_compressed:
-        yield ~_summarised_mask(index, at, is_now=scope.as_of is None)
+        yield ~_summarised_mask(index, at, is_current=scope.as_of is None)
     if not scope.include_quarantined:
-        waiting = index.current.quarantined
-        if waiting is not None:
-            yield ~waiting
+        quarantined = index.current.quarantine_mask
+        if quarantined is not None:
+            yield ~quarantined
 
 
 def _kind_mask(index: OwnerIndex, kinds: Collection[str]) -> Bools:
     codes = index.shared.kind_codes
-    meant = [codes[kind] for kind in kinds if kind in codes]
-    is_meant = np.zeros(len(index.shared.kinds), dtype=np.bool_)  # kinds are added before codes
-    is_meant[meant] = True
-    of_kinds: Bools = is_meant[index.items.kind.view]
-    return of_kinds
+    indices = [codes[kind] for kind in kinds if kind in codes]
+    is_requested = np.zeros(len(index.shared.kinds), dtype=np.bool_)  # kinds are added before codes
+    is_requested[indices] = True
+    mask: Bools = is_requested[index.items.kind.view]
+    return mask
 
 
 @translate_decode_errors
@@ -93,11 +93,11 @@ def _tag_mask(index: OwnerIndex, tag: str, source: IndexSource) -> Bools:
     return mask
 
 
-def _summarised_mask(index: OwnerIndex, at: int, *, is_now: bool) -> Bools:
+def _summarised_mask(index: OwnerIndex, at: int, *, is_current: bool) -> Bools:
     rows, since, until = index.summary_coverage
-    stands = until == NEVER if is_now else (since <= at) & (at < until)
+    is_covered = until == NEVER if is_current else (since <= at) & (at < until)
     mask = np.zeros(len(index.items.number.view), dtype=np.bool_)
-    mask[rows[stands]] = True
+    mask[rows[is_covered]] = True
     return mask
 
 
@@ -144,8 +144,8 @@ class IndexSearch:
         min_cosine: float = -math.inf,
     ) -> Integers:
         """See `Snapshot.nearest`."""
-        wanted = vector_scan.NearestRequest(limit, min_cosine, self._mask(scope))
-        rows = vector_scan.find_nearest(self.index, self._compare_query(vector), wanted)
+        request = vector_scan.NearestRequest(limit, min_cosine, self._mask(scope))
+        rows = vector_scan.find_nearest(self.index, self._compare_query(vector), request)
         return self.index.items.number.view[rows]
 
     def similarities(self, vector: NDArray[np.int8], numbers: Integers) -> Similarities:
@@ -154,11 +154,11 @@ class IndexSearch:
         rows = self.index.rows(numbers)
         counts = items.vectors.view[rows].astype(np.int64)
         row = np.repeat(np.arange(len(rows)), counts)
-        places = _expand_runs(items.first_vector.view[rows].astype(np.int64), counts)
+        vector_rows = _expand_runs(items.first_vector.view[rows].astype(np.int64), counts)
         return Similarities(
             row=row,
-            part=vectors.part.view[places].astype(np.int64),
-            cosine=self._compare_query(vector).cosines(places),
+            part=vectors.part.view[vector_rows].astype(np.int64),
+            cosine=self._compare_query(vector).cosines(vector_rows),
         )
 
     def _compare_query(self, vector: NDArray[np.int8]) -> vector_scan.QueryComparison:
@@ -178,19 +178,19 @@ class IndexSearch:
     def postings(self, terms: Sequence[str], scope: SearchFilter) -> Postings:
         """See `Snapshot.postings`."""
         index = self.index
-        found = self._get_term_rows(terms)
-        counts = [len(term.rows) for term in found]
-        nothing = np.empty(0, dtype=np.int32)
-        rows = np.concatenate([nothing, *(term.rows for term in found)])
-        frequency = np.concatenate([nothing, *(term.frequency for term in found)])
+        term_rows = self._get_term_rows(terms)
+        counts = [len(term.rows) for term in term_rows]
+        empty = np.empty(0, dtype=np.int32)
+        rows = np.concatenate([empty, *(term.rows for term in term_rows)])
+        frequency = np.concatenate([empty, *(term.frequency for term in term_rows)])
         term = np.repeat(np.arange(len(terms)), counts)
         valid, total, length = self._valid_passages(scope)
-        holds = term if valid is None else term[valid[rows]]
-        document_frequency = np.bincount(holds, minlength=len(terms)).astype(np.int64)
+        valid_terms = term if valid is None else term[valid[rows]]
+        document_frequency = np.bincount(valid_terms, minlength=len(terms)).astype(np.int64)
         mask = self._mask(scope)
         if mask is not None:
-            kept = mask[index.passages.item.view[rows]]
-            rows, frequency, term = rows[kept], frequency[kept], term[kept]
+            selected = mask[index.passages.item.view[rows]]
+            rows, frequency, term = rows[selected], frequency[selected], term[selected]
         passages, slot = _distinct_rows(rows, len(index.passages.id.view))
         return Postings(
             passages=index.passages.id.view[passages],
@@ -210,17 +210,17 @@ class IndexSearch:
         items = self.index.items
         mask = self._mask(scope)
         rows = np.flatnonzero(items.is_memory.view if mask is None else items.is_memory.view & mask)
-        sought = [word.casefold() for word in words]
-        found = [
+        folded = [word.casefold() for word in words]
+        matches = [
             (item, count)
             for start in range(0, len(rows), _DECRYPT_BLOCK)
             for block in (rows[start : start + _DECRYPT_BLOCK],)
             for item, texts in self._source.texts(
                 items.record.view[block], items.number.view[block]
             )
-            if (count := count_contained(sought, texts))
+            if (count := count_contained(folded, texts))
         ]
-        numbers, counts = np.array(found, dtype=np.int64).reshape(-1, 2).T
+        numbers, counts = np.array(matches, dtype=np.int64).reshape(-1, 2).T
         return numbers, counts
 
     def items(self, numbers: Integers) -> Items:
@@ -265,7 +265,9 @@ class IndexSearch:
         mask = self._mask(scope)
         if mask is not None:
             rows = self.index.rows(np.array([item for _, item in items], dtype=np.int64))
-            items = [pair for pair, kept in zip(items, mask[rows], strict=True) if kept]
+            items = [
+                pair for pair, is_in_scope in zip(items, mask[rows], strict=True) if is_in_scope
+            ]
         latest = dict(items)
         return np.array([latest.get(record, -1) for record in record_ids], dtype=np.int64)
 
@@ -285,9 +287,11 @@ class IndexSearch:
 
     def items_with_traits(self, traits: Trait, scope: SearchFilter) -> Integers:
         """See `Snapshot.items_with_traits`."""
-        has = (self.index.items.traits.view & int(traits)) != 0
+        has_traits = (self.index.items.traits.view & int(traits)) != 0
         mask = self._mask(scope)
-        numbers: Integers = self.index.items.number.view[has if mask is None else has & mask]
+        numbers: Integers = self.index.items.number.view[
+            has_traits if mask is None else has_traits & mask
+        ]
         return np.sort(numbers)
 
     def items_in_scope(self, scope: SearchFilter) -> Integers:
@@ -300,36 +304,38 @@ class IndexSearch:
         """See `Snapshot.neighbours`."""
         items = self.index.items
         rows = self.index.rows(numbers)
-        found = np.full(len(rows), -1, dtype=np.int64)
+        result = np.full(len(rows), -1, dtype=np.int64)
         open_ = np.flatnonzero(~items.is_memory.view[rows])
         if not len(open_):
-            return found
+            return result
         keys, order = self.index.message_order
-        own = order_keys(items.session.view[rows], items.sequence.view[rows])
-        places = np.searchsorted(keys, own, side="left" if step < 0 else "right")
-        places = places + (min(0, step))
+        item_keys = order_keys(items.session.view[rows], items.sequence.view[rows])
+        positions = np.searchsorted(keys, item_keys, side="left" if step < 0 else "right")
+        positions = positions + (min(0, step))
         valid = valid_items(self.index, scope)
         while len(open_):
-            open_ = open_[(places[open_] >= 0) & (places[open_] < len(keys))]
-            there = order[places[open_]]
-            same = items.session.view[there] == items.session.view[rows[open_]]
-            open_, there = open_[same], there[same]
-            is_valid = np.ones(len(there), dtype=np.bool_) if valid is None else valid[there]
-            found[open_[is_valid]] = items.number.view[there[is_valid]]
+            open_ = open_[(positions[open_] >= 0) & (positions[open_] < len(keys))]
+            neighbours = order[positions[open_]]
+            same = items.session.view[neighbours] == items.session.view[rows[open_]]
+            open_, neighbours = open_[same], neighbours[same]
+            is_valid = (
+                np.ones(len(neighbours), dtype=np.bool_) if valid is None else valid[neighbours]
+            )
+            result[open_[is_valid]] = items.number.view[neighbours[is_valid]]
             open_ = open_[~is_valid]
-            places[open_] += step
-        return found
+            positions[open_] += step
+        return result
 
     def passages(self, numbers: Integers) -> list[list[tuple[Span, int]]]:
         """See `Snapshot.passages`."""
         items, passages = self.index.items, self.index.passages
         rows = self.index.rows(numbers)
         counts = items.passages.view[rows].astype(np.int64)
-        places = _expand_runs(items.first_passage.view[rows].astype(np.int64), counts)
+        passage_rows = _expand_runs(items.first_passage.view[rows].astype(np.int64), counts)
         spans = zip(
-            passages.start.view[places].tolist(),
-            passages.stop.view[places].tolist(),
-            passages.tokens.view[places].tolist(),
+            passages.start.view[passage_rows].tolist(),
+            passages.stop.view[passage_rows].tolist(),
+            passages.tokens.view[passage_rows].tolist(),
             strict=True,
         )
         listed = [(Span(start, stop), tokens) for start, stop, tokens in spans]
@@ -356,13 +362,13 @@ class IndexSearch:
 
     def _get_term_rows(self, terms: Sequence[str]) -> list[TermRows]:
         """Return postings of terms in this state, reading only those not cached yet."""
-        lineage, next_item = self.index.shared, self.index.version.next_item
-        known = {term: lineage.postings.get(term, _NO_ROWS) for term in terms}
-        behind = [term for term, rows in known.items() if rows.next_item < next_item]
-        if behind:
-            with lineage.lock:
-                known |= self._read_postings(behind)
-        return [self._cut_to_version(known[term]) for term in terms]
+        shared, next_item = self.index.shared, self.index.version.next_item
+        cached = {term: shared.postings.get(term, _NO_ROWS) for term in terms}
+        outdated = [term for term, rows in cached.items() if rows.next_item < next_item]
+        if outdated:
+            with shared.lock:
+                cached |= self._read_postings(outdated)
+        return [self._cut_to_version(cached[term]) for term in terms]
 
     def _cut_to_version(self, term: TermRows) -> TermRows:
         """Return the rows without those of later states."""
@@ -374,33 +380,33 @@ class IndexSearch:
     def _read_postings(self, terms: Sequence[str]) -> dict[str, TermRows]:
         """Read new postings of terms; the caller holds the lock of the shared buffers."""
         postings = self.index.shared.postings
-        known = {term: postings.get(term, _NO_ROWS) for term in terms}
-        for first in {rows.next_item for rows in known.values()}:
+        cached = {term: postings.get(term, _NO_ROWS) for term in terms}
+        for first in {rows.next_item for rows in cached.values()}:
             if first < self.index.version.next_item:
-                behind = [term for term in terms if known[term].next_item == first]
-                known |= self._read_postings_from(behind, first, known)
-        return known
+                outdated = [term for term in terms if cached[term].next_item == first]
+                cached |= self._read_postings_from(outdated, first, cached)
+        return cached
 
     def _read_postings_from(
-        self, terms: Sequence[str], first: int, known: Mapping[str, TermRows]
+        self, terms: Sequence[str], first: int, cached: Mapping[str, TermRows]
     ) -> dict[str, TermRows]:
         """Read postings from an item on; cache and return the complete postings."""
-        lineage = self.index.shared
-        which, rows, frequency = self._fetch_postings(terms, first)
-        ends = np.searchsorted(which, np.arange(len(terms) + 1))
+        shared = self.index.shared
+        term_indices, rows, frequency = self._fetch_postings(terms, first)
+        ends = np.searchsorted(term_indices, np.arange(len(terms) + 1))
         read = {}
-        for place, term in enumerate(terms):
-            new = slice(ends[place], ends[place + 1])
-            old = known[term]
+        for number, term in enumerate(terms):
+            new = slice(ends[number], ends[number + 1])
+            old = cached[term]
             read[term] = TermRows(
                 np.concatenate([old.rows, rows[new]]),
                 np.concatenate([old.frequency, frequency[new]]),
                 self.index.version.next_item,
             )
             if len(read[term].rows):  # terms that never occur would fill the cache without bound
-                before = lineage.postings.get(term)
-                lineage.postings[term] = read[term]
-                lineage.postings_bytes += read[term].nbytes - (before.nbytes if before else 0)
+                before = shared.postings.get(term)
+                shared.postings[term] = read[term]
+                shared.postings_bytes += read[term].nbytes - (before.nbytes if before else 0)
         return read
 
     @translate_decode_errors
@@ -408,17 +414,25 @@ class IndexSearch:
         self, terms: Sequence[str], first: int
     ) -> tuple[Integers, NDArray[np.int32], NDArray[np.int32]]:
         """Return term index, passage row and frequency of postings, from an item on."""
-        found = np.array(self._source.postings(terms, first), dtype=np.int64).reshape(-1, 4)
-        which, item, part, frequency = found.T
-        sought = item << PART_BITS | part
-        order = np.argsort(which << _ID_BITS | sought, kind="stable")  # usually sorted already
-        which, sought, frequency = which[order], sought[order], frequency[order]
+        columns = np.array(self._source.postings(terms, first), dtype=np.int64).reshape(-1, 4)
+        indices, item, part, frequency = columns.T
+        passages = item << PART_BITS | part
+        order = np.argsort(indices << _ID_BITS | passages, kind="stable")  # usually sorted already
+        indices, passages, frequency = (
+            indices[order],
+            passages[order],
+            frequency[order],
+        )
         ids = self.index.passages.id.view
-        rows = np.searchsorted(ids, sought)
+        rows = np.searchsorted(ids, passages)
         # The terms of a replaced passage remain until they are purged.
-        there = rows < len(ids)
-        there[there] = ids[rows[there]] == sought[there]
-        return which[there], rows[there].astype(np.int32), frequency[there].astype(np.int32)
+        is_present = rows < len(ids)
+        is_present[is_present] = ids[rows[is_present]] == passages[is_present]
+        return (
+            indices[is_present],
+            rows[is_present].astype(np.int32),
+            frequency[is_present].astype(np.int32),
+        )
 
 
 _NO_ROWS = TermRows(np.empty(0, dtype=np.int32), np.empty(0, dtype=np.int32), 1)
@@ -434,7 +448,7 @@ def _distinct_rows(rows: NDArray[np.int32], length: int) -> tuple[Integers, Inte
     """Return the distinct rows, ascending, and the index of each row among them."""
     seen = np.zeros(length, dtype=np.bool_)
     seen[rows] = True
-    different = np.flatnonzero(seen)
+    distinct = np.flatnonzero(seen)
     slots = np.empty(length, dtype=np.int64)
-    slots[different] = np.arange(len(different))
-    return different, slots[rows]
+    slots[distinct] = np.arange(len(distinct))
+    return distinct, slots[rows]

@@ -44,12 +44,12 @@ class SqlApiKeys:
 
     def add(self, key: ApiKey, digest: bytes) -> None:
         """See `ApiKeys.add`."""
-        times = (micros(key.created_at), micros_or_none(key.revoked_at))
+        timestamps = (micros(key.created_at), micros_or_none(key.revoked_at))
         with self._connections.write() as connection:
             if key.revoked_at is None and connection.row(_ACTIVE_KEY, (key.name,)):
                 raise Conflict(f"an API key named {key.name!r} exists already")
             try:
-                connection.run(_ADD_KEY, (digest, key.name, key.role.value, key.owner, *times))
+                connection.run(_ADD_KEY, (digest, key.name, key.role.value, key.owner, *timestamps))
             except ConstraintViolation as error:
                 raise Conflict("this API key exists already") from error
             connection.run("COMMIT")
@@ -114,18 +114,18 @@ class SqlIdempotency:
         self, owner_id: str, key: str, request: bytes, *, now: datetime
     ) -> StoredResponse | None:
         """See `IdempotencyStore.begin`."""
-        place, asked = (owner_id, _digest_request_key(key)), digest_request(key, request)
+        row_key, digest = (owner_id, _digest_request_key(key)), digest_request(key, request)
         with self._connections.write() as connection:
             connection.run(_FORGET_OLD_REQUESTS, (owner_id, micros(now - REQUEST_RETENTION)))
-            row = connection.row(_FIND_REQUEST, place)
-            if row is not None and bytes(row[0]) != asked:
+            row = connection.row(_FIND_REQUEST, row_key)
+            if row is not None and bytes(row[0]) != digest:
                 raise Conflict("the idempotency key was used for a different request")
             if row is not None and row[1] is not None:
                 if not row[1]:
                     raise Conflict(RESPONSE_FORGOTTEN)
-                return self._decode_response(owner_id, place[1], row)
-            overdue = micros(now - REQUEST_TIMEOUT)
-            if not connection.run(_BEGIN_REQUEST, (*place, asked, micros(now), overdue)):
+                return self._decode_response(owner_id, row_key[1], row)
+            expired_before = micros(now - REQUEST_TIMEOUT)
+            if not connection.run(_BEGIN_REQUEST, (*row_key, digest, micros(now), expired_before)):
                 raise RequestInProgress("the request with that idempotency key is in progress")
             connection.run("COMMIT")
         return None
@@ -138,12 +138,12 @@ class SqlIdempotency:
                 return
             version = self._cipher.ensure_key_version(owner_id)
             plain = response.status.to_bytes(_LENGTH_BYTES, "big") + response.body
-            sealed = self._cipher.get_owner_cipher(owner_id, version).encrypt(
+            ciphertext = self._cipher.get_owner_cipher(owner_id, version).encrypt(
                 plain, _response_context(owner_id, digest)
             )
             connection.run(
                 f"UPDATE idempotency SET response = ? {_WHERE_REQUEST}",
-                (version.to_bytes(_LENGTH_BYTES, "big") + sealed, owner_id, digest),
+                (version.to_bytes(_LENGTH_BYTES, "big") + ciphertext, owner_id, digest),
             )
             connection.run("COMMIT")
 
@@ -278,8 +278,8 @@ class SqlJobs:
                 return None
         token = secrets.token_bytes(_TOKEN_BYTES)
         until = micros(now + timedelta(seconds=lease_s))
-        taken = self._run_and_commit(_ACQUIRE_JOB, (*values, token, until))
-        return JobLease(name, token, taken[0][0]) if taken else None
+        rows = self._run_and_commit(_ACQUIRE_JOB, (*values, token, until))
+        return JobLease(name, token, rows[0][0]) if rows else None
 
     def renew(self, lease: JobLease, state: str, *, now: datetime, lease_s: float) -> bool:
         """See `JobStore.renew`."""
@@ -288,8 +288,8 @@ class SqlJobs:
 
     def finish(self, lease: JobLease, *, now: datetime) -> bool:
         """See `JobStore.finish`."""
-        done = "ran_at = ?, state = NULL, lease_token = NULL, lease_until = NULL"
-        return self._change_leased_job(done, (micros(now),), lease)
+        assignments = "ran_at = ?, state = NULL, lease_token = NULL, lease_until = NULL"
+        return self._change_leased_job(assignments, (micros(now),), lease)
 
     def release(self, lease: JobLease) -> None:
         """See `JobStore.release`."""
@@ -359,23 +359,23 @@ class SqlWorkLeases:
         self, owner_id: str, work: WorkKind, *, now: datetime, lease_s: float
     ) -> WorkLease | None:
         """See `WorkLeases.acquire`."""
-        named = (work.value, micros(now))
+        params = (work.value, micros(now))
         with self._connections.read(owner_id) as reader:
             # Frequent polling must not block writers.
-            if not reader.row(_WORK_IS_FREE, (*named, reader.get_owner(owner_id).number)):
+            if not reader.row(_WORK_IS_FREE, (*params, reader.get_owner(owner_id).number)):
                 return None
         token = create_token()
         with self._connections.write(owner_id) as connection:
             number = connection.get_owner(owner_id).number
-            values = (*named, number, token, _lease_end(now, lease_s))
-            taken = connection.rows(_ACQUIRE_WORK, values)
+            values = (*params, number, token, _lease_end(now, lease_s))
+            rows = connection.rows(_ACQUIRE_WORK, values)
             connection.run("COMMIT")
-        return WorkLease(owner_id, work, token, taken[0][0]) if taken else None
+        return WorkLease(owner_id, work, token, rows[0][0]) if rows else None
 
     def renew(self, lease: WorkLease, *, now: datetime, lease_s: float) -> bool:
         """See `WorkLeases.renew`."""
-        changed = f"UPDATE claims SET until = ?4{_WORK_LEASE_HELD}"
-        return bool(self._change_lease(changed, lease, _lease_end(now, lease_s)))
+        statement = f"UPDATE claims SET until = ?4{_WORK_LEASE_HELD}"
+        return bool(self._change_lease(statement, lease, _lease_end(now, lease_s)))
 
     def release(self, lease: WorkLease) -> None:
         """See `WorkLeases.release`."""

@@ -90,19 +90,19 @@ class PendingWorkReader(RecordReader):
         if not packed:
             return 0
         values = (self._connection.bind_values(packed), self._owner)
-        (most,) = self._connection.row(_ATTEMPTS, values) or (None,)
-        return most or 0
+        (max_attempts,) = self._connection.row(_ATTEMPTS, values) or (None,)
+        return max_attempts or 0
 
     def unsummarised_messages(
         self, limit: int | None = None, *, session_id: str | None = None
     ) -> list[Message]:
         """See `PendingWorkReader.unsummarised_messages`."""
-        most = NO_LIMIT if limit is None else limit
+        max_rows = NO_LIMIT if limit is None else limit
         if session_id is not None:
-            values = (self._owner, self.session_number(session_id), most)
+            values = (self._owner, self.session_number(session_id), max_rows)
             return self._decode_messages(self._connection.rows(_UNSUMMARISED_OF_SESSION, values))
         return self._decode_messages(
-            self._connection.rows(_UNSUMMARISED_MESSAGES, (self._owner, most))
+            self._connection.rows(_UNSUMMARISED_MESSAGES, (self._owner, max_rows))
         )
 
     def count_unsummarised_messages(self) -> int:
@@ -136,7 +136,7 @@ class PendingWorkReader(RecordReader):
     @translate_decode_errors
     def pending_work(self) -> PendingWork:
         """See `PendingWorkReader.pending_work`."""
-        stuck = self._connection.rows(
+        failed = self._connection.rows(
             "SELECT work FROM claims WHERE owner_id = ? AND until IS NULL AND work <> ?"
             " ORDER BY work",
             (self._owner, WorkKind.LEARN.value),
@@ -146,7 +146,7 @@ class PendingWorkReader(RecordReader):
             pending_messages=self._fetch_count(_COUNT_WITH_MARK, PENDING),
             dead_letters=self._fetch_count(_COUNT_WITH_MARK, DEAD_LETTER),
             oldest_at=instant_or_none(oldest),
-            failed_kinds=tuple(WorkKind(work) for (work,) in stuck),
+            failed_kinds=tuple(WorkKind(work) for (work,) in failed),
         )
 
     def _fetch_count(self, statement: str, *values: int) -> int:
@@ -164,7 +164,7 @@ class SnapshotSearch:
         """Initialise with the owner row of the snapshot, and a function that opens the index."""
         self._owner_row = owner
         self._open_search = open_search
-        self._opened_search: IndexSearch | None = None
+        self._cached_search: IndexSearch | None = None
 
     @property
     def counter(self) -> int:
@@ -178,9 +178,9 @@ class SnapshotSearch:
 
     @property
     def _search(self) -> IndexSearch:
-        if self._opened_search is None:
-            self._opened_search = self._open_search()
-        return self._opened_search
+        if self._cached_search is None:
+            self._cached_search = self._open_search()
+        return self._cached_search
 
     def nearest(
         self,

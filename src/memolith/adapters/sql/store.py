@@ -73,10 +73,10 @@ class VerificationMixin:
         """See `SupportsVerification.verify_owner`."""
         with self._connections.read(owner_id) as connection:
             owner = connection.get_owner(owner_id)
-            sealing = OwnerEncryption(
+            encryption = OwnerEncryption(
                 self._cipher.get_owner_cipher(owner_id, owner.key_version), owner_id
             )
-            yield IntegrityChecker(connection, sealing, owner)
+            yield IntegrityChecker(connection, encryption, owner)
 
     def repair_owner(
         self,
@@ -87,11 +87,11 @@ class VerificationMixin:
         """See `SupportsVerification.repair_owner`."""
         with self._connections.write(owner_id) as connection:
             owner = connection.get_owner(owner_id, lock=True)
-            sealing = OwnerEncryption(
+            encryption = OwnerEncryption(
                 self._cipher.get_owner_cipher(owner_id, owner.key_version), owner_id
             )
             try:
-                repair_owner(connection, sealing, owner, self._expected, entries, expected_texts)
+                repair_owner(connection, encryption, owner, self._expected, entries, expected_texts)
             except ConstraintViolation as error:
                 raise StoreDamaged("two rows have the same key: neither is repaired") from error
             connection.run("COMMIT")
@@ -138,10 +138,10 @@ class MigrationMixin:
     def fingerprint(self, owner_id: str) -> OwnerFingerprint | None:
         """See `SupportsMigration.fingerprint`."""
         with self._connections.read(owner_id) as connection:
-            found = connection.get_owner(owner_id)
-        if not found.number:
+            owner = connection.get_owner(owner_id)
+        if not owner.number:
             return None
-        return OwnerFingerprint(found.counter, found.revision, found.generation, found.key_version)
+        return OwnerFingerprint(owner.counter, owner.revision, owner.generation, owner.key_version)
 
     @contextmanager
     def read_rows(self, owner_id: str | None) -> Iterator[Batches]:
@@ -211,8 +211,8 @@ class MigrationMixin:
 
 def save_facts(connection: Connection, facts: Mapping[str, Any]) -> None:
     """Store facts in `meta`; None deletes a fact."""
-    gone = [(name,) for name, value in facts.items() if value is None]
-    connection.run_many("DELETE FROM meta WHERE name = ?", gone)
+    removed = [(name,) for name, value in facts.items() if value is None]
+    connection.run_many("DELETE FROM meta WHERE name = ?", removed)
     connection.run_many(_SET_FACT, [each for each in facts.items() if each[1] is not None])
 
 
@@ -273,20 +273,20 @@ class SqlStore(OwnerErasureMixin, VerificationMixin, MigrationMixin, Reembedding
         """See `Store.read`."""
         with self._connections.read(owner_id) as connection:
             owner = connection.get_owner(owner_id)
-            sealing, space = self._encryption(owner_id, owner), self._get_generation(owner)
+            encryption, generation = self._encryption(owner_id, owner), self._get_generation(owner)
 
             def search() -> IndexSearch:
-                space.refuse_if_switched(connection)
-                return self._search(connection, sealing, owner)
+                generation.refuse_if_switched(connection)
+                return self._search(connection, encryption, owner)
 
-            yield SqlSnapshot(connection, sealing, owner, space, search)
+            yield SqlSnapshot(connection, encryption, owner, generation, search)
 
     @contextmanager
     def write(self, owner_id: str) -> Iterator[Transaction]:
         """See `Store.write`."""
         with ExitStack() as opened:
             connection, before, owner = self._begin_write(opened, owner_id)
-            sealing = self._encryption(owner_id, owner)
+            encryption = self._encryption(owner_id, owner)
 
             def search_at_begin() -> IndexSearch:
                 # The owner is locked, so a new reader sees the state at the beginning. But the
@@ -296,10 +296,10 @@ class SqlStore(OwnerErasureMixin, VerificationMixin, MigrationMixin, Reembedding
                     before, embedding_generation=reader.get_owner(owner_id).embedding_generation
                 )
                 self._get_generation(seen).refuse_if_switched(reader)
-                return self._search_at_begin(reader, sealing, seen)
+                return self._search_at_begin(reader, encryption, seen)
 
-            space = self._get_generation(owner)
-            transaction = SqlTransaction(connection, sealing, owner, space, search_at_begin)
+            generation = self._get_generation(owner)
+            transaction = SqlTransaction(connection, encryption, owner, generation, search_at_begin)
             yield transaction
             transaction.finish()
 
@@ -308,11 +308,11 @@ class SqlStore(OwnerErasureMixin, VerificationMixin, MigrationMixin, Reembedding
     ) -> tuple[Connection, OwnerRow, OwnerRow]:
         """Begin a write transaction and lock the owner, after waiting for any write pause."""
         while True:
-            with ExitStack() as begun:
-                connection = begun.enter_context(self._connections.write(owner_id))
+            with ExitStack() as stack:
+                connection = stack.enter_context(self._connections.write(owner_id))
                 before, owner = self._lock_owner_row(connection, owner_id)
                 if self._can_write(owner.write_pause):
-                    resources.enter_context(begun.pop_all())
+                    resources.enter_context(stack.pop_all())
                     return connection, before, owner
             sleep(PAUSE_POLL_S)
 
@@ -322,9 +322,9 @@ class SqlStore(OwnerErasureMixin, VerificationMixin, MigrationMixin, Reembedding
         if owner.number:
             return owner, owner
         refuse_erased(connection, self._cipher, owner_id)
-        made = connection.insert_owner(owner_id, self._cipher.ensure_key_version(owner_id))
+        inserted = connection.insert_owner(owner_id, self._cipher.ensure_key_version(owner_id))
         refuse_erased(connection, self._cipher, owner_id)  # a concurrent writer may have erased it
-        return (made if made.counter else owner), made
+        return (inserted if inserted.counter else owner), inserted
 
     def key_version(self, owner_id: str) -> int:
         """See `SupportsRekey.key_version`."""
@@ -339,9 +339,9 @@ class SqlStore(OwnerErasureMixin, VerificationMixin, MigrationMixin, Reembedding
             owner = connection.get_owner(owner_id, lock=True)
             if not owner.number or owner.key_version >= key_version:
                 return
-            later = replace(owner, key_version=key_version)
-            sealings = self._encryption(owner_id, owner), self._encryption(owner_id, later)
-            Rekeyer(connection, owner.number, sealings).run(build_entry)
+            rekeyed = replace(owner, key_version=key_version)
+            encryptions = self._encryption(owner_id, owner), self._encryption(owner_id, rekeyed)
+            Rekeyer(connection, owner.number, encryptions).run(build_entry)
             connection.run("DELETE FROM idempotency WHERE scope = ?", (owner_id,))
             connection.run(
                 "UPDATE owners SET key_version = ? WHERE owner_id = ?", (key_version, owner.number)
@@ -375,13 +375,13 @@ class SqlStore(OwnerErasureMixin, VerificationMixin, MigrationMixin, Reembedding
     def _index(self, owner: OwnerRow, tables: TableIndexSource) -> OwnerIndex:
         if not owner.number:
             return empty_index(0)
-        stamp = IndexVersion(owner.generation, owner.revision, owner.counter, owner.next_item)
-        return self._indexes.get(owner.number, stamp, tables)
+        version = IndexVersion(owner.generation, owner.revision, owner.counter, owner.next_item)
+        return self._indexes.get(owner.number, version, tables)
 
     def record_access(self, owner_id: str, accessed: Mapping[str, tuple[int, datetime]]) -> None:
         """See `Store.record_access`."""
-        found = ((pack_id_or_none(id_), *access) for id_, access in accessed.items())
-        rows = [(count, micros(at), id_) for id_, count, at in found if id_]
+        accesses = ((pack_id_or_none(id_), *access) for id_, access in accessed.items())
+        rows = [(count, micros(at), id_) for id_, count, at in accesses if id_]
         if not rows:
             return
         with self._connections.write(owner_id) as connection:

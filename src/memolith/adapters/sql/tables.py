@@ -68,7 +68,7 @@ _MEMORY_COLUMNS = (
 
 
 def _build_tables() -> Iterator[Table]:
-    for name, key, rest in (
+    for name, key, columns in (
         (
             "sessions",
             "number",
@@ -111,18 +111,18 @@ def _build_tables() -> Iterator[Table]:
         ("claims", "work", "token until attempts"),
         ("usage", "hour purpose", "calls input_tokens output_tokens"),
     ):
-        yield _build_table(name, key, rest)
-    for name, key, rest in (
+        yield _build_table(name, key, columns)
+    for name, key, columns in (
         ("idempotency", "scope key_digest", "request_digest response created_at"),
         ("jobs", "name", "state lease_token lease_until ran_at"),
         ("api_keys", "digest", "name owner role created_at revoked_at"),
         ("tombstones", "digest", "erased_at"),
     ):
-        yield _build_table(name, key, rest, is_owned=False)
+        yield _build_table(name, key, columns, is_owned=False)
 
 
-def _build_table(name: str, key: str, rest: str, *, is_owned: bool = True) -> Table:
-    return Table(name, (*key.split(), *rest.split()), tuple(key.split()), is_owned)
+def _build_table(name: str, key: str, columns: str, *, is_owned: bool = True) -> Table:
+    return Table(name, (*key.split(), *columns.split()), tuple(key.split()), is_owned)
 
 
 TABLES = {table.name: table for table in _build_tables()}
@@ -228,16 +228,18 @@ def _insert_rows(
 @cache
 def _insert_statement(table: Table) -> str:
     columns = ("owner_id", *table.columns) if table.is_owned else table.columns
-    places = ", ".join("?" for _ in columns)
-    return f"INSERT INTO {table.name} ({', '.join(columns)}) VALUES ({places})"
+    placeholders = ", ".join("?" for _ in columns)
+    return f"INSERT INTO {table.name} ({', '.join(columns)}) VALUES ({placeholders})"
 
 
 def _bind_vectors(connection: Connection, table: Table, rows: Sequence[Row]) -> Iterable[Row]:
-    at = table.vectors
-    if not at:
+    indices = table.vectors
+    if not indices:
         return rows
     return (
-        tuple(connection.bind_vector(value) if n in at else value for n, value in enumerate(row))
+        tuple(
+            connection.bind_vector(value) if n in indices else value for n, value in enumerate(row)
+        )
         for row in rows
     )
 

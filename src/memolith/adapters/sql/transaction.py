@@ -65,7 +65,7 @@ class BaseMemoryWriter(WriterBase):
         """See `BaseMemoryWriter.rewrite_base_memory`."""
         with self._guard_change():
             for version, content in contents.items():
-                changed = self._connection.run(
+                updated_rows = self._connection.run(
                     "UPDATE base_memories SET content = ? WHERE owner_id = ? AND version = ?",
                     (
                         encrypt_base_memory(self._encryption, content, version),
@@ -73,7 +73,7 @@ class BaseMemoryWriter(WriterBase):
                         version,
                     ),
                 )
-                if not changed:
+                if not updated_rows:
                     raise NotFound("version of the base memory", str(version))
                 self._is_changed = True
 
@@ -98,9 +98,9 @@ class StrengthWriter(WriterBase):
         packed = (
             (pack_id_or_none(id_), strength) for id_, strength in zip(ids, strengths, strict=True)
         )
-        wanted = {id_.hex(): float(strength) for id_, strength in packed if id_}
+        by_id = {id_.hex(): float(strength) for id_, strength in packed if id_}
         with self._guard_change():
-            values = (msgspec.json.encode(wanted).decode(), self._owner)
+            values = (msgspec.json.encode(by_id).decode(), self._owner)
             self._is_touched |= bool(self._connection.run(SET_STRENGTHS, values))
 
 
@@ -183,8 +183,8 @@ class WorkWriter(WriterBase):
         if not packed:
             return
         with self._guard_change():
-            named = (self._owner, self._connection.bind_values(packed), *values)
-            self._is_changed |= bool(self._connection.run(statement, named))
+            parameters = (self._owner, self._connection.bind_values(packed), *values)
+            self._is_changed |= bool(self._connection.run(statement, parameters))
 
 
 # --- Transaction

@@ -72,9 +72,9 @@ class QueryComparison:
         cosines = np.zeros(length)
         for start in range(0, length, _COMPARE_BLOCK):
             block = slice(start, start + _COMPARE_BLOCK)
-            chosen = block if rows is None else rows[block]
-            products = row_products(values[chosen], self.query).astype(np.float64)
-            lengths = norm[chosen] * self.norm
+            selected = block if rows is None else rows[block]
+            products = row_products(values[selected], self.query).astype(np.float64)
+            lengths = norm[selected] * self.norm
             np.divide(products, lengths, out=cosines[block], where=lengths > 0)
         return cosines
 
@@ -117,17 +117,17 @@ def _find_best(
     total = len(vectors.item.view) if allowed is None else len(allowed)
     to_compare = max(_MIN_COMPARED, _COMPARED_PER_RESULT * limit, total // _COMPARED_DIVISOR)
     # A zero query is equally near to all vectors, so the first rows win; scores can't tell.
-    is_few = total <= max(EXACT_ROWS, to_compare) or not comparison.query.any()
-    codes = None if is_few else index.shared.get_vector_codes(vectors)
+    is_exact = total <= max(EXACT_ROWS, to_compare) or not comparison.query.any()
+    codes = None if is_exact else index.shared.get_vector_codes(vectors)
     if codes is None or not codes.is_discriminative:
         return _best_items(vectors, allowed, comparison, limit)
-    estimate, own = approximate_scores(
+    estimate, self_score = approximate_scores(
         codes, comparison.query, comparison.norm, len(vectors.item.view)
     )
     if allowed is not None:
         estimate = estimate[allowed]
     if request.min_cosine > -1:  # otherwise all rows qualify
-        rows = np.flatnonzero(estimate >= own - (1 - request.min_cosine) - _MAX_CODE_ERROR)
+        rows = np.flatnonzero(estimate >= self_score - (1 - request.min_cosine) - _MAX_CODE_ERROR)
         if len(rows) <= to_compare:
             return _best_items(vectors, _select_rows(rows, allowed), comparison, limit)
     return _find_best_by_score(
@@ -156,15 +156,15 @@ def _find_best_by_score(
     If long texts with many passages crowd out other items, more vectors are compared.
     """
     levels = _score_levels(candidates.estimate)
-    beyond = np.cumsum(np.bincount(levels, minlength=_SCORE_LEVELS)[::-1])[::-1]
+    counts_from_level = np.cumsum(np.bincount(levels, minlength=_SCORE_LEVELS)[::-1])[::-1]
     to_compare = candidates.to_compare
     while True:
         # The highest level with at least that many rows at or above it; all rows if there is none.
-        level = np.count_nonzero(beyond >= to_compare) - 1
+        level = np.count_nonzero(counts_from_level >= to_compare) - 1
         rows = np.flatnonzero(levels >= level)
-        found = _best_items(vectors, _select_rows(rows, candidates.allowed), comparison, limit)
-        if len(found[0]) == limit or len(rows) == len(levels):
-            return found
+        result = _best_items(vectors, _select_rows(rows, candidates.allowed), comparison, limit)
+        if len(result[0]) == limit or len(rows) == len(levels):
+            return result
         to_compare = min(4 * to_compare, len(levels))
 
 
@@ -190,8 +190,8 @@ def _best_items(
     first = find_run_starts(items)
     best = np.maximum.reduceat(cosines, first)
     if len(best) > limit:
-        least = len(best) - limit
-        kept = np.flatnonzero(best >= np.partition(best, least)[least])
-        best, first = best[kept], first[kept]
+        cutoff = len(best) - limit
+        selected = np.flatnonzero(best >= np.partition(best, cutoff)[cutoff])
+        best, first = best[selected], first[selected]
     order = np.argsort(-best, kind="stable")[:limit]
     return items[first[order]].astype(np.int64), best[order]

@@ -131,13 +131,13 @@ def _fetch_one_by_one(
     keys = connection.rows(
         f"SELECT {record}, {', '.join(key)} FROM {table} WHERE owner_id = ?", (owner,)
     )
-    for of, *values in keys:
+    for packed, *values in keys:
         try:
             row = connection.row(one, (owner, *values))
         except StoreDamaged:
-            yield of, None
+            yield packed, None
         else:
-            yield of, row and row[1:]
+            yield packed, row and row[1:]
 
 
 # --- Integrity checker
@@ -223,26 +223,29 @@ class IntegrityChecker:
 
     def check_records(self) -> list[Finding]:
         """See `OwnerVerification.check_records`."""
-        found = [
+        findings = [
             self._finding(check.kind, None if id_ is None else unpack_id(id_), check.detail)
             for check in CHECKS
             for (id_,) in self._connection.rows(check.find, self._owner_values)
         ]
-        found += [
+        findings += [
             *self._check_speakers(),
             *self._check_external_ids(),
             *self._check_messages(),
             *self._check_memories(),
         ]
-        found += [*self._check_events(), *self._check_base_memory(), *self._check_responses()]
-        found += [
+        findings += [*self._check_events(), *self._check_base_memory(), *self._check_responses()]
+        findings += [
             self._finding(
                 "vector", unpack_id(packed), "a vector of a former index entry is damaged"
             )
             for packed, _, _ in self.leftover_vectors()
         ]
-        sealed = {each.record_id for each in found if each.kind == "sealed"} - {None}
-        return [*found, *(each for each in self._check_readable() if each.record_id not in sealed)]
+        unreadable_ids = {each.record_id for each in findings if each.kind == "sealed"} - {None}
+        return [
+            *findings,
+            *(each for each in self._check_readable() if each.record_id not in unreadable_ids),
+        ]
 
     def stored_texts(self) -> list[StoredText]:
         """See `OwnerVerification.stored_texts`."""
@@ -270,13 +273,13 @@ class IntegrityChecker:
         return Finding(kind, self._encryption.owner_id, record_id, detail)
 
     def _try_decrypt(
-        self, sealed: bytes | None, record: str, field: str, version: int
+        self, ciphertext: bytes | None, record: str, field: str, version: int
     ) -> str | None:
         """Return a decrypted text; None if there is none, or it can't be decrypted."""
-        if sealed is None:
+        if ciphertext is None:
             return None
         try:
-            return self._encryption.decrypt(sealed, record, field, version)
+            return self._encryption.decrypt(ciphertext, record, field, version)
         except StoreDamaged:
             return None
 
@@ -289,7 +292,7 @@ class IntegrityChecker:
             "SELECT number, name FROM participants WHERE owner_id = ?", self._owner_values
         )
         names = {n: self._try_decrypt(name, f"participant:{n}", "name", 1) for n, name in rows}
-        return {n: names[n] for n, sealed in rows if sealed is None or names[n] is not None}
+        return {n: names[n] for n, ciphertext in rows if ciphertext is None or names[n] is not None}
 
     def speakers(self) -> Iterator[tuple[int, bytes, bytes | None]]:
         """Yield speaker number, stored digest, and expected digest.
@@ -317,13 +320,13 @@ class IntegrityChecker:
 
         The expected digest is None if the external id can't be decrypted.
         """
-        for packed, sealed, digest in self._connection.rows(
+        for packed, ciphertext, digest in self._connection.rows(
             "SELECT id, external_id, external_digest FROM messages"
             " WHERE owner_id = ? AND external_id IS NOT NULL",
             self._owner_values,
         ):
             try:
-                name = decrypt_external_id(self._encryption, packed, sealed)
+                name = decrypt_external_id(self._encryption, packed, ciphertext)
             except StoreDamaged:
                 name = None
             yield packed, digest, digest_external_id(self._encryption, name)
@@ -389,8 +392,8 @@ class IntegrityChecker:
         opened = {
             f: self._try_decrypt(row[n], record, f, version) for f, n in _ENCRYPTED_FIELDS.items()
         }
-        for name, place in _ENCRYPTED_FIELDS.items():
-            if row[place] is not None and opened[name] is None:
+        for name, index in _ENCRYPTED_FIELDS.items():
+            if row[index] is not None and opened[name] is None:
                 scan.unreadable.append(self._finding("sealed", record, f"its {name} is unreadable"))
                 if name == "tags":
                     scan.items_with_unknown_tags.add(item)
@@ -426,9 +429,9 @@ class IntegrityChecker:
             "SELECT version, content, sources FROM base_memories WHERE owner_id = ?",
             self._owner_values,
         )
-        for version, sealed, sources in rows:
+        for version, ciphertext, sources in rows:
             try:
-                decrypt_base_memory(self._encryption, sealed, version)
+                decrypt_base_memory(self._encryption, ciphertext, version)
                 unpack_sources(self._encryption, sources)
             except StoreDamaged:
                 detail = f"version {version} of the base memory is unreadable"
@@ -447,14 +450,14 @@ class IntegrityChecker:
 
     def _stored_messages(self) -> Iterator[StoredText]:
         names = self.speaker_names()
-        shut: set[tuple[int, int]] = set()
+        closed: set[tuple[int, int]] = set()
         for row in self._connection.rows(
             f"{_SELECT_MESSAGES} ORDER BY 1, 2, 3", self._owner_values
         ):
             session, sequence, _, item, packed, _, speaker, since, is_open = row
             content = self._decrypt_content(row)
             if content is None or speaker not in names:
-                shut.add((session, sequence))
+                closed.add((session, sequence))
             else:
                 yield StoredText(
                     item=item,
@@ -466,7 +469,7 @@ class IntegrityChecker:
                     position=(session, sequence),
                     is_open=bool(is_open),
                     valid_from=since,
-                    follows_unreadable=(session, sequence - 1) in shut,
+                    follows_unreadable=(session, sequence - 1) in closed,
                 )
 
     def _stored_memories(self) -> Iterator[StoredText]:
@@ -478,11 +481,11 @@ class IntegrityChecker:
             ),
         )
         for row in (row for _, row in rows if row is not None):
-            packed, version, item, kind, sealed_key, sealed, since, is_open = row
+            packed, version, item, kind, encrypted_key, ciphertext, since, is_open = row
             record = unpack_id(packed)
-            content = self._try_decrypt(sealed, record, "content", version)
-            key = self._try_decrypt(sealed_key, record, "key", version)
-            if content is not None and (key is None) == (sealed_key is None):
+            content = self._try_decrypt(ciphertext, record, "content", version)
+            key = self._try_decrypt(encrypted_key, record, "key", version)
+            if content is not None and (key is None) == (encrypted_key is None):
                 yield StoredText(item, record, content, None, kind, key, None, bool(is_open), since)
 
     def _item_differences(self, text: StoredText, entry: IndexEntry) -> Iterator[tuple[str, str]]:
@@ -502,10 +505,11 @@ class IntegrityChecker:
     def _passage_differences(
         self, text: StoredText, entry: IndexEntry, *, needs_vectors: bool
     ) -> Iterator[tuple[str, str]]:
-        space = EmbeddingGeneration(self._facts.embedding_generation)
+        generation = EmbeddingGeneration(self._facts.embedding_generation)
         stored = self._connection.rows(
-            f"SELECT owner_id, item, part, start, stop, tokens, digest, {space.column},"
-            f" {space.other_column} FROM passages WHERE owner_id = ? AND item = ? ORDER BY part",
+            f"SELECT owner_id, item, part, start, stop, tokens, digest, {generation.column},"
+            f" {generation.other_column}"
+            " FROM passages WHERE owner_id = ? AND item = ? ORDER BY part",
             (self._owner, text.item),
         )
         rows = passage_rows(self._encryption, self._owner, text.item, entry, self._dimension)
@@ -533,13 +537,13 @@ class IntegrityChecker:
         """Return whether this vector in the other column is allowed; None always is."""
         if unused is None or self._facts.has_unused_vectors:
             return True
-        following = self._facts.next_model
-        return self._is_vector(unused, following.dimension if following else None)
+        next_model = self._facts.next_model
+        return self._is_vector(unused, next_model.dimension if next_model else None)
 
     def leftover_vectors(self) -> Iterator[tuple[bytes, int, int]]:
         """Yield record, item and part of damaged vectors that are not compared with any text."""
-        space = EmbeddingGeneration(self._facts.embedding_generation)
-        statement = _LEFTOVER_PASSAGES.format(used=space.column, other=space.other_column)
+        generation = EmbeddingGeneration(self._facts.embedding_generation)
+        statement = _LEFTOVER_PASSAGES.format(used=generation.column, other=generation.other_column)
         for packed, item, part, used, other in self._connection.rows(statement, self._owner_values):
             is_whole = used is None or self._is_vector(used, self._dimension)
             if not (is_whole and self._is_allowed_unused(other)):
@@ -552,8 +556,8 @@ class IntegrityChecker:
             vector = self._encryption.decrypt_vectors([stored], dimension)[0]
         except StoreDamaged:
             return False
-        top = int(np.abs(vector.astype(np.int16)).max(initial=0))
-        return top in (0, _MAX_COMPONENT)  # as created by `policies.indexing.quantise`
+        max_component = int(np.abs(vector.astype(np.int16)).max(initial=0))
+        return max_component in (0, _MAX_COMPONENT)  # as created by `policies.indexing.quantise`
 
     def _has_terms(self, item: int, entries: Sequence[IndexEntry]) -> bool:
         if self._terms is None:
@@ -575,19 +579,19 @@ class IntegrityChecker:
 
         Reads all terms in one pass, since they are ordered by term, not by item.
         """
-        found: defaultdict[int, list[int]] = defaultdict(lambda: [0, 0])
+        totals: defaultdict[int, list[int]] = defaultdict(lambda: [0, 0])
         rows: Iterable[tuple[Any, ...]] = self._connection.rows(
             "SELECT term, item, part, tf FROM terms WHERE owner_id = ?", self._owner_values
         )
         for row in rows:
-            found[row[1]][0] += 1
-            found[row[1]][1] += hash(row)
-        for item, *rest in self._connection.rows(
+            totals[row[1]][0] += 1
+            totals[row[1]][1] += hash(row)
+        for item, *columns in self._connection.rows(
             "SELECT item, part, length FROM passages WHERE owner_id = ?", self._owner_values
         ):
-            found[item][0] += 1
-            found[item][1] += hash(tuple(rest))
-        return {item: (count, total) for item, (count, total) in found.items()}
+            totals[item][0] += 1
+            totals[item][1] += hash(tuple(columns))
+        return {item: (count, total) for item, (count, total) in totals.items()}
 
 
 def _decode_scanned_tags(text: str | None, item: int, scan: MemoryScan) -> list[str]:

@@ -88,34 +88,34 @@ class UnpackedBackup:
             replaced_cipher: The cipher of the replaced store, which may be a different store.
             tombstones: The tombstones of the replaced store.
         """
-        cipher, gone = self.cipher, dict(tombstones)
+        cipher, erasure_times = self.cipher, dict(tombstones)
         with closing(Connection(self.part, self.busy_timeout_s)) as copy:
             copy.begin_writing(self.busy_timeout_s)
             copy.run_many(_INSERT_TOMBSTONE, tombstones)
             owners = copy.rows("SELECT name, key_version FROM owners")
-            buried = {
-                name: gone[digest]
+            erased_at = {
+                name: erasure_times[digest]
                 for name, _ in owners
-                if (digest := replaced_cipher.tombstone(name)) in gone
+                if (digest := replaced_cipher.tombstone(name)) in erasure_times
             }
             unkeyed = _find_keyless_owners(cipher, owners)
-            for name in {**buried, **unkeyed}:
+            for name in {**erased_at, **unkeyed}:
                 erase_rows(copy, name)
             copy.run_many(
                 _INSERT_TOMBSTONE,
                 [
-                    (cipher.tombstone(name), buried.get(name, _UNKNOWN_ERASURE_TIME))
-                    for name in {**buried, **unkeyed}
-                    if name in buried or not unkeyed[name]
+                    (cipher.tombstone(name), erased_at.get(name, _UNKNOWN_ERASURE_TIME))
+                    for name in {**erased_at, **unkeyed}
+                    if name in erased_at or not unkeyed[name]
                 ],
             )
             copy.run("COMMIT")
             copy.run("PRAGMA wal_checkpoint(TRUNCATE)")
-        erased = len({**buried, **unkeyed})
+        erased = len({**erased_at, **unkeyed})
         if erased:
             self._scrub()
         if self.has_own_keys and isinstance(cipher, SupportsKeyRotation):
-            for name in buried:
+            for name in erased_at:
                 cipher.erase(name)  # a restored key ring may contain the key again
         return len(owners) - erased, erased
 
@@ -138,18 +138,18 @@ class UnpackedBackup:
             return self.cipher
         if not isinstance(ciphers, SupportsClone):
             raise KeyUnavailable("the keys of the backup can't be copied to those of the store")
-        twin = ciphers.clone(self.cipher)
+        clone = ciphers.clone(self.cipher)
         with closing(Connection(self.part, self.busy_timeout_s)) as copy:
-            if isinstance(twin, SupportsKeyCopy):
+            if isinstance(clone, SupportsKeyCopy):
                 for (name,) in copy.rows("SELECT name FROM owners"):
-                    twin.copy_keys(name, self.cipher)
+                    clone.copy_keys(name, self.cipher)
             copy.begin_writing(self.busy_timeout_s)
             save_facts(
-                copy, {"store_id": twin.store_id or None, "key_check": twin.key_check or None}
+                copy, {"store_id": clone.store_id or None, "key_check": clone.key_check or None}
             )
             copy.run("COMMIT")
             copy.run("PRAGMA wal_checkpoint(TRUNCATE)")
-        return twin
+        return clone
 
 
 def unpack_backup(
@@ -172,8 +172,8 @@ def unpack_backup(
     """
     cipher, is_own = keys.find_cipher(read_backup_cipher_info(source, busy_timeout_s))
     _copy_and_check(source, part, busy_timeout_s)
-    held = keys.target if is_own or keys.source is None else keys.source
-    prepare(part, ciphers=held, analyser=analyser, busy_timeout_s=busy_timeout_s)
+    ciphers = keys.target if is_own or keys.source is None else keys.source
+    prepare(part, ciphers=ciphers, analyser=analyser, busy_timeout_s=busy_timeout_s)
     return UnpackedBackup(part, cipher, is_own, busy_timeout_s)
 
 
@@ -186,10 +186,10 @@ def read_backup_cipher_info(source: Path, busy_timeout_s: float) -> CipherInfo:
     """
     if not source.is_file():
         raise NotFound("backup", str(source))
-    seal = read_cipher_info(source, busy_timeout_s)
-    if seal is None:
+    info = read_cipher_info(source, busy_timeout_s)
+    if info is None:
         raise StoreDamaged(f"{source} is empty")
-    return seal
+    return info
 
 
 def _copy_and_check(source: Path, part: Path, busy_timeout_s: float) -> None:
@@ -267,23 +267,25 @@ def restore(
         StoreUnavailable: The store is in use, or files cannot be written.
     """
     source, target = Path(source).absolute(), Path(target).absolute()
-    seal = read_backup_cipher_info(source, busy_timeout_s)
-    there = target.exists()
-    if there and (not force or target.samefile(source)):
+    cipher_info = read_backup_cipher_info(source, busy_timeout_s)
+    target_exists = target.exists()
+    if target_exists and (not force or target.samefile(source)):
         raise Conflict(f"the store already exists: {target}")
-    keys.find_cipher(seal)
+    keys.find_cipher(cipher_info)
     with create_partial_file(target) as part:
         copy = unpack_backup(source, part, keys, analyser=analyser, busy_timeout_s=busy_timeout_s)
-        replaced = _find_cipher(target, keys.target, busy_timeout_s) if there else copy.cipher
+        replaced = (
+            _find_cipher(target, keys.target, busy_timeout_s) if target_exists else copy.cipher
+        )
         with _open_exclusively(target, busy_timeout_s) as tombstones:
             owners, erased = copy.remove_erased(replaced or copy.cipher, tombstones or ())
             copy.adopt_keys(keys.target)
             sync_file(part)
-            kept = _keep_previous_store(target) if there else None
+            previous = _keep_previous_store(target) if target_exists else None
             part.replace(target)
             sync_folder(target.parent)
-    remembers = tombstones is not None and replaced is not None
-    return RestoreResult(target, kept, owners, erased, erasures_known=remembers)
+    erasures_known = tombstones is not None and replaced is not None
+    return RestoreResult(target, previous, owners, erased, erasures_known=erasures_known)
 
 
 def _refuse_own_files(path: Path, store: Path) -> None:
@@ -314,9 +316,9 @@ def create_partial_file(path: Path) -> Iterator[Path]:
     except OSError as error:
         raise StoreUnavailable(f"{path} cannot be written: {error.strerror}") from error
     finally:
-        for left in part.parent.glob(f"{glob.escape(part.name)}*"):
+        for leftover in part.parent.glob(f"{glob.escape(part.name)}*"):
             with suppress(OSError):
-                left.unlink()
+                leftover.unlink()
 
 
 def put_in_place(part: Path, path: Path) -> int:
@@ -372,27 +374,27 @@ def _lock_and_read_tombstones(connection: Connection, busy_timeout_s: float) -> 
 def _find_cipher(target: Path, ciphers: CipherProvider, busy_timeout_s: float) -> Cipher | None:
     """Return the cipher of the replaced store, or None if it cannot be determined."""
     try:
-        seal = read_cipher_info(target, busy_timeout_s)
-        return ciphers.load(*seal) if seal else None
+        info = read_cipher_info(target, busy_timeout_s)
+        return ciphers.load(*info) if info else None
     except (StoreDamaged, KeyUnavailable):
         return None
 
 
 def _keep_previous_store(target: Path) -> Path:
     """Link a store to a second name, so that another file can replace it; return that name."""
-    number, kept = 1, target.with_name(f"{target.name}.before-restore")
-    while kept.exists():
+    number, previous = 1, target.with_name(f"{target.name}.before-restore")
+    while previous.exists():
         number += 1
-        kept = target.with_name(f"{target.name}.before-restore-{number}")
+        previous = target.with_name(f"{target.name}.before-restore-{number}")
     try:
-        os.link(target, kept)
+        os.link(target, previous)
     except OSError:  # the file system has no hard links
-        shutil.copy2(target, kept)
+        shutil.copy2(target, previous)
     for log in _LOG_SUFFIXES:  # only left by a store that is too corrupt to open
-        beside = target.with_name(target.name + log)
-        if beside.exists():
-            beside.replace(kept.with_name(kept.name + log))
-    return kept
+        log_file = target.with_name(target.name + log)
+        if log_file.exists():
+            log_file.replace(previous.with_name(previous.name + log))
+    return previous
 
 
 def sync_file(path: Path) -> None:

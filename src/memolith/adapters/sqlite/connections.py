@@ -342,7 +342,7 @@ class Connections:
             yield connection
         finally:
             connection.roll_back()
-            self._give_back(connection)
+            self._release(connection)
 
     @contextmanager
     def write(self, owner_id: str | None = None) -> Iterator[Connection]:
@@ -411,7 +411,7 @@ class Connections:
     def _open_reader(self) -> Connection:
         return Connection(self.path, self.busy_timeout_s, cache_kb=_READER_CACHE_KB)
 
-    def _give_back(self, connection: Connection) -> None:
+    def _release(self, connection: Connection) -> None:
         with self._lock:
             if not self._closed and len(self._idle) < _IDLE_READERS:
                 self._idle.append(connection)

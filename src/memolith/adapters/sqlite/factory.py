@@ -25,26 +25,26 @@ def open_sqlite(path: Path, settings: Settings, ciphers: CipherProvider) -> Sqli
     Raises:
         InvalidConfiguration: The vector search is not installed or not configured correctly.
     """
-    own = settings.vectors
+    options = settings.vectors
     cache_bytes = settings.index_cache_mb * _BYTES_PER_MB
     timeout_s = settings.busy_timeout_s
-    if own.backend == "sqlite-vec":
+    if options.backend == "sqlite-vec":
         require_package("sqlite_vec", "vectors.backend", extra="sqlite-vec")
         return SqliteVecStore.open(
             path,
             cipher=ciphers,
             busy_timeout_s=timeout_s,
             index_cache_bytes=cache_bytes,
-            in_memory=own.in_memory,
+            in_memory=options.in_memory,
         )
-    if own.backend == "chroma":
+    if options.backend == "chroma":
         return ChromaStore.open(
             path,
             cipher=ciphers,
             busy_timeout_s=timeout_s,
             index_cache_bytes=cache_bytes,
-            chroma=open_chroma(path, own),
-            in_memory=own.in_memory,
+            chroma=open_chroma(path, options),
+            in_memory=options.in_memory,
         )
     return SqliteStore.open(
         path, cipher=ciphers, busy_timeout_s=timeout_s, index_cache_bytes=cache_bytes
@@ -75,16 +75,16 @@ def remove_vectors(path: Path, settings: Settings) -> list[Path]:
     Raises:
         ServiceFailed: Chroma cannot be reached. Nothing was removed.
     """
-    own = settings.vectors
-    if own.backend != "chroma" or not path.is_file():
+    options = settings.vectors
+    if options.backend != "chroma" or not path.is_file():
         return []
     import shutil
 
-    chroma = open_chroma(path, own)
+    chroma = open_chroma(path, options)
     with closing(chroma):
         remove_collections(path, settings.busy_timeout_s, chroma)
-    folder = _chroma_folder(path, own)
-    if own.chroma_url or own.chroma_path or not folder.is_dir():
+    folder = _chroma_folder(path, options)
+    if options.chroma_url or options.chroma_path or not folder.is_dir():
         return []
     shutil.rmtree(folder)
     return [folder]

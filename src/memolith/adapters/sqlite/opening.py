@@ -44,14 +44,14 @@ def find_write_obstacle(path: Path) -> str | None:
     Checks permissions without opening the file: closing it again would release this process's locks
     on it.
     """
-    logs = [_companion_path(path, ending) for ending in (_LOG_SUFFIX, _LOG_INDEX_SUFFIX)]
-    there = [log for log in logs if log.exists()]
+    logs = [_companion_path(path, suffix) for suffix in (_LOG_SUFFIX, _LOG_INDEX_SUFFIX)]
+    existing = [log for log in logs if log.exists()]
     if not os.access(path, os.W_OK):
         return "the file is not writable"
-    for log in there:
+    for log in existing:
         if not os.access(log, os.W_OK):
             return f"{log.name} beside it is not writable"
-    if len(there) < len(logs) and not os.access(path.parent, os.W_OK):
+    if len(existing) < len(logs) and not os.access(path.parent, os.W_OK):
         return f"its folder {path.parent} is not writable"
     return None
 
@@ -96,11 +96,11 @@ def open_read_only(path: Path, busy_timeout_s: float, *, disk_full: bool = False
     """
     log = _file_state(_companion_path(path, _LOG_SUFFIX))
     # Without a log, even reading through SQLite would create one.
-    alone = log is None or (
+    exclusive = log is None or (
         not _has_log_index(path) and (disk_full or find_write_obstacle(path) is not None)
     )
-    with_log = alone and log is not None and log.size > 0
-    return Connection(path, busy_timeout_s, read_only=True, exclusive=alone, with_log=with_log)
+    with_log = exclusive and log is not None and log.size > 0
+    return Connection(path, busy_timeout_s, read_only=True, exclusive=exclusive, with_log=with_log)
 
 
 class ReadOnlyConnections(Connections):
@@ -134,18 +134,18 @@ class ReadOnlyConnections(Connections):
             with self._writable.read() as connection:
                 yield connection
             return
-        look = self._refresh_state()
+        state = self._refresh_state()
         connection = self._borrow()
         try:
             connection.begin_reading()
             yield connection
         except StoreDamaged:
-            self._refuse_changed(look)
+            self._refuse_changed(state)
             raise
         finally:
             connection.roll_back()
-            self._return_connection(connection, look)
-        self._refuse_changed(look)
+            self._return_connection(connection, state)
+        self._refuse_changed(state)
 
     @contextmanager
     def idle_writer(self) -> Iterator[Connection]:
@@ -166,9 +166,9 @@ class ReadOnlyConnections(Connections):
             self._writable.close()
 
     def _make_writable(self) -> Connections:
-        refused = find_write_error(self.path, self.busy_timeout_s)
-        if refused is not None:
-            raise refused
+        obstacle = find_write_error(self.path, self.busy_timeout_s)
+        if obstacle is not None:
+            raise obstacle
         if self._unlocked:
             raise StoreReadOnly(str(self.path), "it was opened read-only: open it again to write")
         with self._lock:
@@ -190,17 +190,17 @@ class ReadOnlyConnections(Connections):
 
     def _refresh_state(self) -> _StoreState | None:
         """Return the current state, and close idle readers if the state has changed."""
-        look = self._read_state()
+        state = self._read_state()
         with self._lock:
-            stale, self._last_state = self._last_state != look, look
-            idle, self._idle = (self._idle, []) if stale else ([], self._idle)
+            has_changed, self._last_state = self._last_state != state, state
+            idle, self._idle = (self._idle, []) if has_changed else ([], self._idle)
         for connection in idle:
             connection.close()
-        return look
+        return state
 
     def _return_connection(self, connection: Connection, state: _StoreState | None) -> None:
         if self._last_state == state:
-            self._give_back(connection)
+            self._release(connection)
         else:
             connection.close()
 
@@ -214,10 +214,10 @@ class ReadOnlyConnections(Connections):
 def _file_state(path: Path) -> _FileState | None:
     """Return the state of a file, or None if it does not exist."""
     try:
-        found = path.stat()
+        status = path.stat()
     except OSError:
         return None
-    return _FileState(found.st_ino, found.st_size, found.st_mtime_ns)
+    return _FileState(status.st_ino, status.st_size, status.st_mtime_ns)
 
 
 def _has_log_index(path: Path) -> bool:
@@ -225,8 +225,8 @@ def _has_log_index(path: Path) -> bool:
     return index is not None and index.size >= _INDEX_BYTES
 
 
-def _companion_path(path: Path, ending: str) -> Path:
-    return path.with_name(path.name + ending)
+def _companion_path(path: Path, suffix: str) -> Path:
+    return path.with_name(path.name + suffix)
 
 
 # --- Create, migrate and identify the file
@@ -254,14 +254,14 @@ def connect(
         StoreTooNew: The store was written by a newer Memolith.
         KeyUnavailable: The key is missing or wrong. Nothing was changed.
     """
-    is_there = path.is_file() and path.stat().st_size > 0
-    reason = find_write_obstacle(path) if is_there else None
+    is_nonempty = path.is_file() and path.stat().st_size > 0
+    reason = find_write_obstacle(path) if is_nonempty else None
     if reason is not None:
         return _connect_to_read(path, ciphers, busy_timeout_s, StoreReadOnly(str(path), reason))
     try:
         cipher = prepare(path, ciphers=ciphers, analyser=analyser, busy_timeout_s=busy_timeout_s)
     except StoreUnavailable as error:
-        if not (is_there and is_disk_full_error(error, path)):
+        if not (is_nonempty and is_disk_full_error(error, path)):
             raise
         return _connect_to_read(path, ciphers, busy_timeout_s, error)
     return Connections(path, busy_timeout_s), cipher
@@ -317,8 +317,8 @@ def prepare(
     _create_store_folder(path)
     _refuse_other_files(path)
     # Before any write: even opening and closing a file may checkpoint its log.
-    seal = read_cipher_info(path, busy_timeout_s)
-    cipher = ciphers.load(*seal) if seal else None
+    info = read_cipher_info(path, busy_timeout_s)
+    cipher = ciphers.load(*info) if info else None
     is_new = not path.exists()
     connection = Connection(path, busy_timeout_s)
     try:
@@ -327,8 +327,8 @@ def prepare(
                 path.chmod(_MODE)
         if _read_schema_version(connection, len(migrations)) < len(migrations):
             made_with = (ciphers, analyser)
-            made = _migrate(connection, migrations, made_with, busy_timeout_s)
-            cipher = made or cipher
+            new_cipher = _migrate(connection, migrations, made_with, busy_timeout_s)
+            cipher = new_cipher or cipher
         return cipher or ciphers.load(*_read_cipher_facts(connection))
     finally:
         connection.close()
@@ -394,11 +394,11 @@ def check_application_id(application: int, path: Path | None) -> None:
 
 def _read_schema_version(connection: Connection, newest: int) -> int:
     """Return the schema of the file, 0 for a new one; refuse files of other programs."""
-    found = connection.row(
+    row = connection.row(
         "SELECT a.application_id, v.user_version, (SELECT count(*) FROM sqlite_schema)"
         " FROM pragma_application_id AS a, pragma_user_version AS v"
     )
-    application, version, tables = found or (0, 0, 0)
+    application, version, tables = row or (0, 0, 0)
     if (application, version, tables) == (0, 0, 0):
         return 0
     check_application_id(application, connection.path)
@@ -471,10 +471,10 @@ def _copy_before_migration(path: Path, schema: int, busy_timeout_s: float) -> No
 
 def _read_cipher_facts(connection: Connection) -> CipherInfo:
     rows = connection.rows("SELECT name, value FROM meta")
-    found: dict[str, Any] = dict(rows)
-    if "cipher" not in found:
+    facts: dict[str, Any] = dict(rows)
+    if "cipher" not in facts:
         raise StoreDamaged(f"{connection.path} does not name its cipher")
-    return found["cipher"], found.get("store_id", b""), found.get("key_check", b"")
+    return facts["cipher"], facts.get("store_id", b""), facts.get("key_check", b"")
 
 
 def _cipher_fact_rows(cipher: Cipher) -> list[tuple[str, str | bytes]]:
@@ -514,8 +514,8 @@ def read_file_status(path: Path, busy_timeout_s: float) -> FileStatus | None:
     """
     if not path.is_file() or not path.stat().st_size:
         return None
-    beside = path.with_name(f"{path.name}-wal")
-    size_bytes = path.stat().st_size + (beside.stat().st_size if beside.exists() else 0)
+    log_file = path.with_name(f"{path.name}-wal")
+    size_bytes = path.stat().st_size + (log_file.stat().st_size if log_file.exists() else 0)
     with closing(open_read_only(path, busy_timeout_s)) as connection:
         application, schema = connection.row(
             "SELECT a.application_id, v.user_version"
@@ -549,24 +549,24 @@ def delete_store(
         StoreUnavailable: The store is being written, or cannot be opened.
         StoreReadOnly: The files cannot be deleted.
     """
-    seal = read_cipher_info(path, busy_timeout_s)
-    if seal is not None:
+    info = read_cipher_info(path, busy_timeout_s)
+    if info is not None:
         if not os.access(path.parent, os.W_OK):  # check before the keys are deleted
             raise StoreReadOnly(str(path), f"its folder {path.parent} is not writable")
         _refuse_if_written(path, busy_timeout_s)
-        if seal[1]:
-            delete_keys(seal[1])
+        if info[1]:
+            delete_keys(info[1])
     if not path.parent.is_dir():
         return []
-    names = tuple(f"{path.name}{ending}" for ending in _COMPANION_SUFFIXES)
-    gone = sorted(
+    names = tuple(f"{path.name}{suffix}" for suffix in _COMPANION_SUFFIXES)
+    files = sorted(
         each
         for each in path.parent.iterdir()
         if each.is_file() and (each == path or each.name.startswith(names))
     )
-    for each in gone:
+    for each in files:
         each.unlink()
-    return gone
+    return files
 
 
 def _refuse_if_written(path: Path, busy_timeout_s: float) -> None:

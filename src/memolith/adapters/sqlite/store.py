@@ -41,19 +41,19 @@ class FileCheckMixin:
 
     def check_file(self) -> list[Finding]:
         """See `SupportsVerification`."""
-        found: list[Finding] = []
+        findings: list[Finding] = []
         try:
             with self._connections.read() as connection:
                 problems = connection.rows("PRAGMA integrity_check")
-                found += [Finding("file", None, None, str(p)) for (p,) in problems if p != "ok"]
+                findings += [Finding("file", None, None, str(p)) for (p,) in problems if p != "ok"]
                 for table in OWNED_TABLES:
                     (count,) = connection.row(f"SELECT count(*) {_ownerless_rows(table)}") or (0,)
                     if count:
                         detail = f"rows of {table} without an owner"
-                        found.append(Finding("orphan", None, None, detail))
+                        findings.append(Finding("orphan", None, None, detail))
         except StoreDamaged as error:
-            found.append(Finding("file", None, None, str(error)))
-        return found
+            findings.append(Finding("file", None, None, str(error)))
+        return findings
 
     def repair_file(self) -> None:
         """See `SupportsVerification`: rebuilds indexes and removes rows without an owner."""
@@ -98,7 +98,7 @@ class SqliteStore(FileCheckMixin, SqlStore):
         analyser: int = 1,
         busy_timeout_s: float = 5.0,
         index_cache_bytes: int = 192 * _MEBIBYTE,
-        **more: Any,
+        **options: Any,
     ) -> Self:
         """Open a store; create its file and folder if they do not exist.
 
@@ -111,7 +111,7 @@ class SqliteStore(FileCheckMixin, SqlStore):
             analyser: Version of the text analysis, saved in a new store.
             busy_timeout_s: Timeout for the write lock.
             index_cache_bytes: Maximum memory of the search indexes of all owners.
-            more: Further arguments of the constructor.
+            options: Further arguments of the constructor.
 
         Raises:
             StoreUnavailable: The store cannot be opened or created, or stays locked.
@@ -121,10 +121,10 @@ class SqliteStore(FileCheckMixin, SqlStore):
             KeyUnavailable: The key is missing or wrong.
         """
         file = Path(path).absolute()
-        connections, known = connect(
+        connections, opened = connect(
             file, ciphers=cipher, analyser=analyser, busy_timeout_s=busy_timeout_s
         )
-        return cls(connections, known, index_cache_bytes, **more)
+        return cls(connections, opened, index_cache_bytes, **options)
 
     @property
     def location(self) -> str:
@@ -210,19 +210,21 @@ class SqliteVecSource(StoredVectorSource):
         self, query: Vectors, limit: int, items: Integers | None
     ) -> VectorCandidates:
         """See `StoredVectorSource`."""
-        hidden = self.encrypt_query(query)
+        encrypted = self.encrypt_query(query)
         # Encrypted components have 16 bits, a type that sqlite-vec does not have.
-        form = _PLAIN_FUNCTION if len(hidden) == self.dimension() else _ENCRYPTED_FUNCTION
-        values = (self._owner, hidden, limit)
+        form = _PLAIN_FUNCTION if len(encrypted) == self.dimension() else _ENCRYPTED_FUNCTION
+        values = (self._owner, encrypted, limit)
         if items is None:
             nearest = _NEAREST.format(form=form, vector=self._vector)
             rows = self._connection.rows(nearest, values)
         else:
-            named = self._connection.bind_integers(items.tolist())
+            ids = self._connection.bind_integers(items.tolist())
             nearest = _NEAREST_AMONG.format(form=form, vector=self._vector)
-            rows = self._connection.rows(nearest, (*values, named))
-        beyond = rows[-1][2] if len(rows) == limit else None
-        return VectorCandidates([row[0] for row in rows], [row[1] for row in rows], beyond)
+            rows = self._connection.rows(nearest, (*values, ids))
+        min_other_distance = rows[-1][2] if len(rows) == limit else None
+        return VectorCandidates(
+            [row[0] for row in rows], [row[1] for row in rows], min_other_distance
+        )
 
 
 class SqliteVecStore(SqliteStore):
@@ -262,6 +264,6 @@ class SqliteVecStore(SqliteStore):
         return ExternalVectorSearch(self._index(owner, tables), tables)
 
 
-def _widen(hidden: bytes) -> bytes:
+def _widen(encrypted: bytes) -> bytes:
     """Return 16-bit components as single-precision numbers."""
-    return np.frombuffer(hidden, dtype="<i2").astype("<f4").tobytes()
+    return np.frombuffer(encrypted, dtype="<i2").astype("<f4").tobytes()

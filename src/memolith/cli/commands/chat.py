@@ -213,23 +213,27 @@ class ChatLoop:
             self.used, tuple(learned), backlog.pending_messages, backlog.dead_letters
         )
 
-    def _build_prompt(self, said: str) -> Prompt:
+    def _build_prompt(self, user_text: str) -> Prompt:
         """Return the prompt, and store its memory context."""
         today = SystemClock().now().astimezone().date()
         before = self._load_history()
-        turns = [*(turn for turn, _ in before), *self.unlogged_turns, ChatMessage("user", said)]
-        kept = count_fitting_turns(
+        turns = [
+            *(turn for turn, _ in before),
+            *self.unlogged_turns,
+            ChatMessage("user", user_text),
+        ]
+        kept_count = count_fitting_turns(
             self._count_tokens(turns), self.room.turns - self._count_system_tokens(today)
         )
-        told = turns[-kept:]
-        left_out = len(turns) - kept
-        found = self.memory.context_with_results(
-            said,
+        prompt_turns = turns[-kept_count:]
+        left_out = len(turns) - kept_count
+        context = self.memory.context_with_results(
+            user_text,
             token_budget=self.room.memory,
             exclude=[message.id for _, message in before[left_out:]],
         )
-        self.context, self.used = found.text, found.results
-        return build_answer_prompt(found.text, told, today, max_tokens=self.room.reply)
+        self.context, self.used = context.text, context.results
+        return build_answer_prompt(context.text, prompt_turns, today, max_tokens=self.room.reply)
 
     def _stream_reply(
         self, prompt: Prompt, pieces: list[str], show: Callable[[str], None]
@@ -247,12 +251,12 @@ class ChatLoop:
                 show(piece)
         raise ServiceFailed(self.model.name, "the reply ended early")
 
-    def _log_answer(self, said: str, answer: ChatAnswer) -> ChatAnswer:
+    def _log_answer(self, user_text: str, answer: ChatAnswer) -> ChatAnswer:
         """Log an exchange. Return the answer, with the error if logging failed."""
         try:
-            messages = self._log_exchange(said, answer)
+            messages = self._log_exchange(user_text, answer)
         except MemolithError as error:
-            self.unlogged_turns.append(ChatMessage("user", said))
+            self.unlogged_turns.append(ChatMessage("user", user_text))
             if answer.text:
                 self.unlogged_turns.append(ChatMessage("assistant", answer.text))
             problem = "; ".join(filter(None, (answer.problem, f"not stored: {error}")))
@@ -260,9 +264,9 @@ class ChatLoop:
         self.logged_ids.update(message.id for message in messages)
         return answer
 
-    def _log_exchange(self, said: str, answer: ChatAnswer) -> Sequence[Message]:
+    def _log_exchange(self, user_text: str, answer: ChatAnswer) -> Sequence[Message]:
         return self.memory.learn(
-            said,
+            user_text,
             answer.text or None,
             session=self.session,
             action="" if self.should_learn else "IGNORE",
@@ -279,7 +283,7 @@ class ChatLoop:
 
     def _count_tokens(self, turns: Sequence[ChatMessage]) -> list[int]:
         counts = self.tokens.count([turn.content for turn in turns])
-        return [estimate_prompt_tokens(pieces) + _TURN_OVERHEAD_TOKENS for pieces in counts]
+        return [estimate_prompt_tokens(strings) + _TURN_OVERHEAD_TOKENS for strings in counts]
 
     def _count_system_tokens(self, today: date) -> int:
         (cost,) = self._count_tokens([ChatMessage("system", build_system_text("-", today))])
@@ -351,16 +355,16 @@ def chat_command(call: CommandCall, session: str, *, no_learn: bool) -> None:
         model = engine.chat_model(call.owner)
         if model is None:
             raise InvalidConfiguration("chat.provider", _NO_MODEL)
-        talk = _make_chat_loop(
+        loop = _make_chat_loop(
             call, engine, model, interrupts, session=session, should_learn=not no_learn
         )
-        conversation = _ChatScreen(talk, notices, call.as_json)
+        conversation = _ChatScreen(loop, notices, call.as_json)
         conversation.show_header()
         for line in _read_lines(interrupts, is_json=call.as_json):
             if line in ("/quit", "/exit"):
                 break
             conversation.handle_line(line)
-        _wait_for_learning(engine, talk, interrupts)
+        _wait_for_learning(engine, loop, interrupts)
     if conversation.failure is not None and not sys.stdin.isatty():
         click.get_current_context().exit(get_exit_code(conversation.failure))
 
@@ -375,14 +379,14 @@ def _make_chat_loop(
     should_learn: bool,
 ) -> ChatLoop:
     loaded = call.load_settings()
-    own = loaded.settings
+    settings = loaded.settings
     return ChatLoop(
         memory=engine.owner(call.owner),
         model=model,
         session=session,
         should_learn=should_learn,
         tokens=call.engine_factory.counter(loaded),
-        room=WindowAllocation.allocate(own.chat.context_window, own.token_budget),
+        room=WindowAllocation.allocate(settings.chat.context_window, settings.token_budget),
         allow_interrupts=interrupts.allow_interrupts,
     )
 
@@ -435,12 +439,12 @@ class _ChatScreen:
         """Print the model, and how many messages the conversation has."""
         before = len(self.loop.memory.recent(session=self.loop.session, limit=1_000))
         if sys.stdin.isatty() and not self.as_json:
-            left = (
+            note = (
                 f"; continuing after {format_count(before, 'message', 'messages')}"
                 if before
                 else ""
             )
-            print_note(f"chatting with {self.loop.model.name}{left}; /help lists commands")
+            print_note(f"chatting with {self.loop.model.name}{note}; /help lists commands")
 
     def handle_line(self, line: str) -> None:
         """Answer a message or run a chat command."""
@@ -454,29 +458,29 @@ class _ChatScreen:
             if line != "/help":
                 print_note(f"unknown command {line}")
             width = max(map(len, CHAT_COMMANDS))
-            for name, told in CHAT_COMMANDS.items():
-                click.echo(f"  {name:{width}}  {told}", err=True)
+            for name, description in CHAT_COMMANDS.items():
+                click.echo(f"  {name:{width}}  {description}", err=True)
 
-    def _show_answer(self, said: str) -> None:
-        shown = StreamEscaper()
+    def _show_answer(self, message: str) -> None:
+        escaper = StreamEscaper()
 
         def show(piece: str) -> None:
             if not self.as_json:
-                click.echo(shown.feed(piece), nl=False)
+                click.echo(escaper.feed(piece), nl=False)
 
-        answer = self.loop.answer(said, show)
+        answer = self.loop.answer(message, show)
         self.failure = answer.error or self.failure
         if self.as_json:
             print_json_line(_answer_as_json(answer, self.loop.get_memories()))
             return
-        rest = shown.flush()
+        rest = escaper.flush()
         if answer.text or rest:
             click.echo(rest)
         if answer.redactions:
             print_note(f"{format_count(answer.redactions, 'secret', 'secrets')} redacted")
-        for told in (answer.problem, *self.notices.take_new()):
-            if told:
-                print_note(told)
+        for note in (answer.problem, *self.notices.take_new()):
+            if note:
+                print_note(note)
         if answer.is_stopped and not sys.stdin.isatty():  # no user can send the next message
             raise KeyboardInterrupt
 
@@ -488,34 +492,35 @@ class _ChatScreen:
         else:
             click.echo("No memories were used yet.")
 
-    def _show_memories(self, found: ChatMemories) -> None:
+    def _show_memories(self, memories: ChatMemories) -> None:
         if self.as_json:
-            print_json_line(found)
+            print_json_line(memories)
             return
-        used = [("used", one.kind, to_one_line(one.text)) for one in found.used]
-        learned = [(_describe_state(each.state), each.kind, each.content) for each in found.learned]
+        used = [("used", one.kind, to_one_line(one.text)) for one in memories.used]
+        learned = [
+            (_describe_state(each.state), each.kind, each.content) for each in memories.learned
+        ]
         if used or learned:
             console().print(build_table(_MEMORY_COLUMNS, [*used, *learned], cut=True))
         else:
             click.echo("No memories were used or learned yet.")
-        if found.pending_messages:
-            click.echo(
-                f"{format_count(found.pending_messages, 'message', 'messages')} to be learned from."
-            )
-        if found.dead_letters:
-            parked = format_count(found.dead_letters, "message", "messages")
-            click.echo(f"Learning failed for {parked}: run `memolith worker retry`")
+        if memories.pending_messages:
+            pending = format_count(memories.pending_messages, "message", "messages")
+            click.echo(f"{pending} to be learned from.")
+        if memories.dead_letters:
+            dead_letters = format_count(memories.dead_letters, "message", "messages")
+            click.echo(f"Learning failed for {dead_letters}: run `memolith worker retry`")
 
 
-def _answer_as_json(answer: ChatAnswer, found: ChatMemories) -> dict[str, object]:
+def _answer_as_json(answer: ChatAnswer, memories: ChatMemories) -> dict[str, object]:
     return {
         "reply": answer.text,
         "is_complete": answer.is_complete,
         "problem": answer.problem or None,
-        "used": [{"id": one.id, "kind": one.kind, "content": one.text} for one in found.used],
+        "used": [{"id": one.id, "kind": one.kind, "content": one.text} for one in memories.used],
         "learned": [
             {"id": each.id, "kind": each.kind, "content": each.content, "state": each.state}
-            for each in found.learned
+            for each in memories.learned
         ],
     }
 
@@ -525,16 +530,16 @@ def _describe_state(state: str) -> str:
     return {"active": "learned", "unsupported": "quarantined"}.get(state, state)
 
 
-def _wait_for_learning(engine: Memolith, talk: ChatLoop, interrupts: InterruptGuard) -> None:
+def _wait_for_learning(engine: Memolith, loop: ChatLoop, interrupts: InterruptGuard) -> None:
     """Wait until the logged messages are learned. Ctrl-C leaves them for later."""
-    if not (talk.should_learn and talk.logged_ids):
+    if not (loop.should_learn and loop.logged_ids):
         return
     with suppress(KeyboardInterrupt), interrupts.allow_interrupts():
         if not engine.drain(_NOTICE_AFTER_S):
             if sys.stdin.isatty():
                 print_note("learning from this chat; Ctrl-C postpones it")
             engine.drain(_LEARNING_TIMEOUT_S)
-    waiting = talk.memory.backlog().pending_messages
-    if waiting:
-        left = format_count(waiting, "message", "messages")
-        print_note(f"{left} pending for learning by `memolith worker` or the next chat")
+    pending = loop.memory.backlog().pending_messages
+    if pending:
+        count = format_count(pending, "message", "messages")
+        print_note(f"{count} pending for learning by `memolith worker` or the next chat")

@@ -130,53 +130,53 @@ class DemoScreen:
     def show_second_pass(self, sessions: Sequence[SessionReplay]) -> None:
         """Print the number of records added by a second replay."""
         if self.console:
-            more = sum(each.messages + len(each.memories) for each in sessions)
-            self.console.print(plain_text(f"\nReplayed again: {more} records added.\n", "bold"))
+            added = sum(each.messages + len(each.memories) for each in sessions)
+            self.console.print(plain_text(f"\nReplayed again: {added} records added.\n", "bold"))
 
-    def show_question(self, asked: QuestionResult, *, with_prompt: bool) -> QuestionResult:
+    def show_question(self, question: QuestionResult, *, with_prompt: bool) -> QuestionResult:
         """Print a question with its results and optionally the prompt, and return it."""
         if self.console:
-            _show_result(self.console, asked)
+            _show_result(self.console, question)
             if with_prompt:
                 self.console.print(plain_text("\n    The prompt:", "bold"))
-                self.console.print(_indent(asked.prompt))
+                self.console.print(_indent(question.prompt))
             self.console.print()
-        return asked
+        return question
 
-    def show_summary(self, asked: Sequence[QuestionResult]) -> None:
+    def show_summary(self, questions: Sequence[QuestionResult]) -> None:
         """Print the number of answered questions."""
-        known = [each for each in asked if each.evidence]
-        if self.console and known:
+        with_evidence = [each for each in questions if each.evidence]
+        if self.console and with_evidence:
             self.console.rule(style="dim")
-            self.console.print(plain_text(_format_summary(known), "bold"))
+            self.console.print(plain_text(_format_summary(with_evidence), "bold"))
 
 
-def _show_result(console: Console, asked: QuestionResult) -> None:
+def _show_result(console: Console, question: QuestionResult) -> None:
     console.rule(style="dim")
-    console.print(plain_text(f"{asked.number:>2}. {asked.question}", "bold"))
-    console.print(_indent(_format_expected(asked), "dim"))
-    highest = max((one.score.total for one in asked.result.memories), default=1.0)
-    for rank, one in enumerate(asked.result.memories):
-        line = _format_result(rank, one, highest, expected=asked.is_expected(rank))
+    console.print(plain_text(f"{question.number:>2}. {question.question}", "bold"))
+    console.print(_indent(_format_expected(question), "dim"))
+    highest = max((one.score.total for one in question.result.memories), default=1.0)
+    for rank, one in enumerate(question.result.memories):
+        line = _format_result(rank, one, highest, expected=question.is_expected(rank))
         console.print(line, overflow="ellipsis", no_wrap=True)
         parts = plain_text(f"      {_format_score_parts(one.score)}", "dim")
         console.print(parts, overflow="ellipsis", no_wrap=True)
 
 
-def _format_summary(asked: Sequence[QuestionResult]) -> str:
-    hits = sum(each.is_found for each in asked)
-    ms = sorted(each.ms for each in asked)[len(asked) // 2]
+def _format_summary(questions: Sequence[QuestionResult]) -> str:
+    hits = sum(each.is_found for each in questions)
+    ms = sorted(each.ms for each in questions)[len(questions) // 2]
     return (
-        f"For {hits} of {len(asked)} questions, one of the first five results contains the answer. "
-        f"Median time of a recall: {ms:.0f} ms."
+        f"For {hits} of {len(questions)} questions, one of the first five results contains the"
+        f" answer. Median time of a recall: {ms:.0f} ms."
     )
 
 
-def _format_expected(asked: QuestionResult) -> str:
-    if asked.answer is None:
+def _format_expected(question: QuestionResult) -> str:
+    if question.answer is None:
         return "The conversation has no answer."
-    mark = "✓ found" if asked.is_found else "✗ not found"
-    return f"{mark}: {to_one_line(asked.answer)} ({', '.join(asked.evidence)})"
+    mark = "✓ found" if question.is_found else "✗ not found"
+    return f"{mark}: {to_one_line(question.answer)} ({', '.join(question.evidence)})"
 
 
 def _format_result(rank: int, one: RecalledItem, highest: float, *, expected: bool) -> Text:
@@ -271,28 +271,28 @@ def demo_command(
             screen.show_session(_replay_session(stage, each)) for each in conversation.sessions
         ]
         screen.show_second_pass([_replay_session(stage, each) for each in conversation.sessions])
-        asked = [
+        results = [
             screen.show_question(
                 _ask_question(stage, number, each), with_prompt=prompts or number <= _SHOWN_PROMPTS
             )
             for number, each in enumerate(conversation.questions[:questions], 1)
         ]
-        screen.show_summary(asked)
+        screen.show_summary(results)
         if model and not call.as_json:
             from memolith.cli.commands.demo_modes import show_model_results
 
             stage.engine.expire(owner=stage.memory.owner_id)
             show_model_results(stage.memory, since=conversation.sessions[0].date)
     if call.as_json:
-        print_json({"sessions": replayed, "questions": asked})
+        print_json({"sessions": replayed, "questions": results})
 
 
 def _compare_profiles(call: CommandCall, conversation: DemoConversation) -> None:
     from memolith.cli.commands.demo_modes import compare_profiles
 
-    sides = compare_profiles(call, conversation, load_leaflet())
+    results = compare_profiles(call, conversation, load_leaflet())
     if call.as_json:
-        print_json(sides)
+        print_json(results)
 
 
 @contextmanager
@@ -324,13 +324,13 @@ def _replay_session(stage: _DemoStage, session: DemoSession) -> SessionReplay:
         for each in session.messages
     ]
     stage.clock.at = session.messages[-1].at
-    known = {each.id for each in _list_memories(stage.memory)}
-    learned = stage.memory.log(messages, session=session.id)
-    memories = learned.memories
+    known_ids = {each.id for each in _list_memories(stage.memory)}
+    logged = stage.memory.log(messages, session=session.id)
+    memories = logged.memories
     if stage.has_model:
         stage.engine.work()
-        memories = tuple(each for each in _list_memories(stage.memory) if each.id not in known)
-    return SessionReplay(session.id, session.date, len(learned.messages), memories)
+        memories = tuple(each for each in _list_memories(stage.memory) if each.id not in known_ids)
+    return SessionReplay(session.id, session.date, len(logged.messages), memories)
 
 
 def _list_memories(memory: OwnerMemory) -> tuple[Memory, ...]:

@@ -50,14 +50,14 @@ def show_model_results(memory: OwnerMemory, since: datetime) -> None:
     """Print the outcome of the learned facts, and the usage of the model since a time."""
     screen = console()
     screen.rule("Outcome of the learned facts")
-    for title, found in _group_by_outcome(memory).items():
+    for title, memories in _group_by_outcome(memory).items():
         screen.print(plain_text(f"\n{title}", "bold"))
-        for each in found:
+        for each in memories:
             line = plain_text(f"    {to_one_line(each.content)}", "")
             screen.print(line, overflow="ellipsis", no_wrap=True)
-    spent = memory.usage(since=since).by_purpose
-    calls = ", ".join(f"{one.calls} for {purpose}" for purpose, one in spent.items())
-    total = sum(one.calls for one in spent.values())
+    usage = memory.usage(since=since).by_purpose
+    calls = ", ".join(f"{one.calls} for {purpose}" for purpose, one in usage.items())
+    total = sum(one.calls for one in usage.values())
     screen.print(
         f"\nThe scripted model was called {format_count(total, 'time', 'times')}: {calls}.\n"
     )
@@ -71,33 +71,33 @@ def _group_by_outcome(memory: OwnerMemory) -> dict[str, list[Memory]]:
         "unsupported": "Quarantined without support in the conversation (see memolith review):",
     }
     memories = memory.list(state="all", limit=1_000).memories
-    found = {
+    groups = {
         title: [each for each in reversed(memories) if each.state == state]
         for state, title in titles.items()
     }
-    return {title: each for title, each in found.items() if each}
+    return {title: each for title, each in groups.items() if each}
 
 
 class _ScriptedRule:
     """The replies of the scripted model."""
 
     def __init__(self, conversation: DemoConversation) -> None:
-        known = load_facts()
+        demo_facts = load_facts()
         messages = {one.id: one.content for each in conversation.sessions for one in each.messages}
-        self._facts = [(messages[fact.message].splitlines()[0], fact) for fact in known.facts]
-        self._changes = set(known.changes)
+        self._facts = [(messages[fact.message].splitlines()[0], fact) for fact in demo_facts.facts]
+        self._changes = set(demo_facts.changes)
 
     def __call__(self, request: ReceivedRequest) -> object:
         if request.schema is not None and request.schema.name == "verdict":
-            known, new = _QUOTED_MEMORY.findall(request.user)
-            operation = "DELETE" if (known, new) in self._changes else "ADD"
+            existing, new = _QUOTED_MEMORY.findall(request.user)
+            operation = "DELETE" if (existing, new) in self._changes else "ADD"
             return {"reasoning": "by script", "operation": operation, "content": ""}
         return {"facts": list(self._iter_matching_facts(request.user))}
 
     def _iter_matching_facts(self, prompt: str) -> Iterator[dict[str, object]]:
         for number, line in _USER_LINE.findall(prompt):
-            for said, fact in self._facts:
-                if said == line:
+            for first_line, fact in self._facts:
+                if first_line == line:
                     yield {
                         "content": fact.content,
                         "category": fact.category,
@@ -172,7 +172,7 @@ def compare_profiles(
     """Run the demo under each profile, print the results, and return them."""
     screen = None if call.as_json else console()
     clock = QuestionClock(conversation.sessions[0].date)
-    sides: list[ProfileResult] = []
+    results: list[ProfileResult] = []
     with tempfile.TemporaryDirectory(prefix="memolith-demo-") as folder:
         loaded = get_temporary_settings(call.load_settings())
         with call.engine_factory.engine(
@@ -181,13 +181,13 @@ def compare_profiles(
             for profile in engine.profiles():
                 owner = engine.owner(f"{conversation.owner} ({profile.name})")
                 owner.switch_profile(profile.name)
-                side = _run_profile(owner, profile.description, conversation, document, clock)
-                sides.append(side)
+                result = _run_profile(owner, profile.description, conversation, document, clock)
+                results.append(result)
                 if screen:
-                    _show_profile(screen, side)
+                    _show_profile(screen, result)
     if screen:
-        _show_comparison(screen, sides)
-    return sides
+        _show_comparison(screen, results)
+    return results
 
 
 def _run_profile(
@@ -197,10 +197,10 @@ def _run_profile(
     document: str,
     clock: QuestionClock,
 ) -> ProfileResult:
-    messages, learned = 0, Counter[str]()
+    messages, kinds = 0, Counter[str]()
     for session in conversation.sessions:
         clock.at = session.messages[-1].at
-        done = owner.log(
+        logged = owner.log(
             [
                 Message(each.speaker, each.content, Role(each.role), each.at, each.id)
                 for each in session.messages
@@ -208,38 +208,38 @@ def _run_profile(
             session=session.id,
         )
         owner.end_session(session.id)
-        messages += len(done.messages)
-        learned.update(memory.kind for memory in done.memories)
+        messages += len(logged.messages)
+        kinds.update(memory.kind for memory in logged.memories)
     clock.at = conversation.questions[0].asked_at
     for key, text, kind in STORED_FACTS:
         owner.remember(text, key=key, kind=owner.equivalent_kind(kind))
-    taken = owner.ingest(document, source="leaflet")
+    ingested = owner.ingest(document, source="leaflet")
     return ProfileResult(
         owner.profile(),
         description,
         messages,
-        dict(learned),
-        _count_kept_kinds(taken),
-        len(taken.dropped_chunks),
+        dict(kinds),
+        _count_kept_kinds(ingested),
+        len(ingested.dropped_chunks),
         tuple(_ask_profile(owner, question) for question in QUESTIONS),
     )
 
 
-def _count_kept_kinds(taken: IngestResult) -> dict[str, int]:
-    return dict(Counter(each.kind for each in taken.kept_chunks))
+def _count_kept_kinds(ingested: IngestResult) -> dict[str, int]:
+    return dict(Counter(each.kind for each in ingested.kept_chunks))
 
 
 def _ask_profile(owner: OwnerMemory, question: str) -> ProfileAnswer:
-    found = owner.recall(question, top_k=_TOP_K, touch=False)
+    result = owner.recall(question, top_k=_TOP_K, touch=False)
     prompt = owner.context(question, token_budget=_PROMPT_TOKENS, touch=False)
-    return ProfileAnswer(question, tuple((one.kind, one.text) for one in found.memories), prompt)
+    return ProfileAnswer(question, tuple((one.kind, one.text) for one in result.memories), prompt)
 
 
-def _show_profile(screen: Console, side: ProfileResult) -> None:
+def _show_profile(screen: Console, result: ProfileResult) -> None:
     screen.print()
-    screen.rule(f"{side.profile}: {side.description}")
-    screen.print(plain_text(_format_counts(side), "dim"))
-    for place, answer in enumerate(side.answers):
+    screen.rule(f"{result.profile}: {result.description}")
+    screen.print(plain_text(_format_counts(result), "dim"))
+    for index, answer in enumerate(result.answers):
         screen.print(plain_text(f"\n{answer.question}", "bold"))
         if not answer.recalled:
             screen.print(plain_text("    no results", "dim"))
@@ -247,21 +247,21 @@ def _show_profile(screen: Console, side: ProfileResult) -> None:
             line = plain_text(f"    {kind:<11} ", "green")
             line.append(to_one_line(text))
             screen.print(line, overflow="ellipsis", no_wrap=True)
-        if place == 0 and answer.prompt:
+        if index == 0 and answer.prompt:
             from rich.padding import Padding
 
             screen.print(plain_text("    The prompt:", "bold"))
             screen.print(Padding(plain_text(answer.prompt, ""), (0, 0, 0, 4), expand=False))
 
 
-def _format_counts(side: ProfileResult) -> str:
-    kinds = ", ".join(f"{name} {count}" for name, count in sorted(side.learned.items()))
-    kept = ", ".join(f"{name} {count}" for name, count in sorted(side.kept.items()))
-    learned = format_count(sum(side.learned.values()), "memory", "memories")
+def _format_counts(result: ProfileResult) -> str:
+    kinds = ", ".join(f"{name} {count}" for name, count in sorted(result.learned.items()))
+    kept = ", ".join(f"{name} {count}" for name, count in sorted(result.kept.items()))
+    learned = format_count(sum(result.learned.values()), "memory", "memories")
     return (
-        f"{format_count(side.messages, 'message', 'messages')} logged, {learned} learned"
+        f"{format_count(result.messages, 'message', 'messages')} logged, {learned} learned"
         f"{f' ({kinds})' if kinds else ''}; leaflet chunks stored: {kept or 'none'},"
-        f" dropped: {side.dropped}"
+        f" dropped: {result.dropped}"
     )
 
 
@@ -272,17 +272,17 @@ def _get_first_answer(answer: ProfileAnswer) -> str:
     return text if len(text) <= _MAX_ANSWER_CHARS else f"{text[: _MAX_ANSWER_CHARS - 1]}…"
 
 
-def _show_comparison(screen: Console, sides: list[ProfileResult]) -> None:
+def _show_comparison(screen: Console, results: list[ProfileResult]) -> None:
     screen.print()
     screen.rule("Comparison")
     rows = [
         (
-            side.profile,
-            str(sum(side.learned.values())),
-            f"{sum(side.kept.values())} of {sum(side.kept.values()) + side.dropped}",
-            *(_get_first_answer(answer) for answer in side.answers),
+            result.profile,
+            str(sum(result.learned.values())),
+            f"{sum(result.kept.values())} of {sum(result.kept.values()) + result.dropped}",
+            *(_get_first_answer(answer) for answer in result.answers),
         )
-        for side in sides
+        for result in results
     ]
     titles = ("profile", "learned", "leaflet", *(f"…{question}" for question in QUESTIONS))
     screen.print(build_table(titles, rows))

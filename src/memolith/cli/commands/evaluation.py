@@ -43,15 +43,15 @@ memolith audit backup.jsonl --format memolith --json
 _MAX_EXAMPLE_CHARS = 150
 
 
-def _parse_share(_call: click.Context, _option: click.Parameter, given: str | None) -> float | None:
+def _parse_share(_call: click.Context, _option: click.Parameter, value: str | None) -> float | None:
     """Return a share written as "5%" or "0.05", in 0..1.
 
     Raises:
         click.BadParameter: The text is not a share.
     """
-    if given is None:
+    if value is None:
         return None
-    text = given.strip()
+    text = value.strip()
     try:
         share = float(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
     except ValueError:
@@ -132,31 +132,31 @@ def _audit_file(
 ) -> Audit:
     from memolith.services.audit import SemanticComparison, audit_memories
 
-    comparing = (
+    comparison = (
         SemanticComparison.from_embedder(call.engine_factory.embedder(call.load_settings()))
         if near
         else None
     )
     with open_source(file) as (stream, name), progress(f"Auditing {file}") as advance:
-        told = read_memories(stream, name, format_)
-        return audit_memories(told, comparing, examples=examples, advance=advance)
+        entries = read_memories(stream, name, format_)
+        return audit_memories(entries, comparison, examples=examples, advance=advance)
 
 
-def _show_audit(audit: Audit, whose: str) -> None:
-    click.echo(f"{format_count(audit.memories, 'memory', 'memories')} of {whose}")
+def _show_audit(audit: Audit, source: str) -> None:
+    click.echo(f"{format_count(audit.memories, 'memory', 'memories')} of {source}")
     if not audit.memories:
         return
     rows = [
-        (name, f"{share.count:,}", _format_percent(share.rate), _format_reasons(share))
-        for name, share in _iter_shares(audit)
+        (name, f"{category.count:,}", _format_percent(category.rate), _format_reasons(category))
+        for name, category in _iter_shares(audit)
     ]
     rows.append(("junk", f"{audit.junk:,}", _format_percent(audit.rate), ""))
     if audit.near is not None:
-        why = f"of {audit.compared:,} compared; not counted as junk"
-        rows.append(("near", f"{audit.near.count:,}", _format_percent(audit.near.rate), why))
+        note = f"of {audit.compared:,} compared; not counted as junk"
+        rows.append(("near", f"{audit.near.count:,}", _format_percent(audit.near.rate), note))
     console().print(build_table(("", ">memories", ">share", "…"), rows))
-    for name, share in _iter_shares(audit):
-        _show_examples(name, share)
+    for name, category in _iter_shares(audit):
+        _show_examples(name, category)
     if audit.near is not None:
         _show_examples("near", audit.near)
 
@@ -168,25 +168,25 @@ def _iter_shares(audit: Audit) -> Iterator[tuple[str, AuditCategory]]:
     yield "echoes", audit.echoes
 
 
-def _show_examples(name: str, share: AuditCategory) -> None:
+def _show_examples(name: str, category: AuditCategory) -> None:
     from rich.padding import Padding
 
-    if not share.examples:
+    if not category.examples:
         return
-    out, more = console(), share.count - len(share.examples)
-    out.print(plain_text(f"{name}, and {more:,} more" if more else name, "bold"))
-    for each in share.examples:
-        out.print(Padding(plain_text(_shorten(each.text)), (0, 0, 0, 2), expand=False))
+    screen, remaining = console(), category.count - len(category.examples)
+    screen.print(plain_text(f"{name}, and {remaining:,} more" if remaining else name, "bold"))
+    for each in category.examples:
+        screen.print(Padding(plain_text(_shorten(each.text)), (0, 0, 0, 2), expand=False))
         for line in _iter_example_details(each):
-            out.print(Padding(plain_text(line, "dim"), (0, 0, 0, 4), expand=False))
-    out.print()
+            screen.print(Padding(plain_text(line, "dim"), (0, 0, 0, 4), expand=False))
+    screen.print()
 
 
 def _iter_example_details(example: AuditExample) -> Iterator[str]:
     yield to_one_line(f"{example.reason}: {example.id}")
     if example.duplicate_of is not None:
-        near = "" if example.similarity is None else f" ({example.similarity:.2f})"
-        yield to_one_line(f"duplicate of {example.duplicate_of}{near}")
+        similarity = "" if example.similarity is None else f" ({example.similarity:.2f})"
+        yield to_one_line(f"duplicate of {example.duplicate_of}{similarity}")
 
 
 def _shorten(text: str) -> str:
@@ -194,8 +194,8 @@ def _shorten(text: str) -> str:
     return line if len(line) <= _MAX_EXAMPLE_CHARS else f"{line[: _MAX_EXAMPLE_CHARS - 1]}…"
 
 
-def _format_reasons(share: AuditCategory) -> str:
-    return ", ".join(f"{reason} {count:,}" for reason, count in share.reasons.items())
+def _format_reasons(category: AuditCategory) -> str:
+    return ", ".join(f"{reason} {count:,}" for reason, count in category.reasons.items())
 
 
 def _format_percent(rate: float) -> str:
@@ -253,23 +253,23 @@ def eval_command(
     """
     from memolith.evals.report import Report, render_report, report_as_json
 
-    found = select_conversations(read_conversations(format, file), sample_ids)[:samples]
-    if not any(question.evidence for each in found for question in each.questions):
+    conversations = select_conversations(read_conversations(format, file), sample_ids)[:samples]
+    if not any(question.evidence for each in conversations for question in each.questions):
         raise InvalidInput(file, "has no question with evidence")
     report = Report(
-        f"{format}, {format_count(len(found), 'conversation', 'conversations')}",
-        _measure_systems(call, found, baselines=baselines),
+        f"{format}, {format_count(len(conversations), 'conversation', 'conversations')}",
+        _measure_systems(call, conversations, baselines=baselines),
         _describe_environment(Path(file)),
     )
     if call.as_json:
         print_json(report_as_json(report))
     else:
-        out = console(_REPORT_WIDTH)
-        out.print(render_report(report, columns=out.width))
+        screen = console(_REPORT_WIDTH)
+        screen.print(render_report(report, columns=screen.width))
 
 
 def _measure_systems(
-    call: CommandCall, found: Sequence[Conversation], *, baselines: bool
+    call: CommandCall, conversations: Sequence[Conversation], *, baselines: bool
 ) -> dict[str, Mapping[str, Figures]]:
     import numpy as np
 
@@ -289,18 +289,20 @@ def _measure_systems(
                 systems |= Baselines(embedder, call.engine_factory.counter(loaded)).systems()
             return {
                 name: compute_figures(
-                    _run_system(system, found, name), np.random.default_rng(_SEED)
+                    _run_system(system, conversations, name), np.random.default_rng(_SEED)
                 )
                 for name, system in systems.items()
             }
 
 
-def _run_system(system: System, found: Sequence[Conversation], name: str) -> tuple[Outcome, ...]:
+def _run_system(
+    system: System, conversations: Sequence[Conversation], name: str
+) -> tuple[Outcome, ...]:
     from memolith.evals.runner import count_steps
     from memolith.evals.runner import run_questions as ask
 
-    with progress(f"Measuring {name}", count_steps(found)) as advance:
-        return ask(system, found, on_progress=advance)
+    with progress(f"Measuring {name}", count_steps(conversations)) as advance:
+        return ask(system, conversations, on_progress=advance)
 
 
 def _describe_environment(file: Path) -> dict[str, str]:

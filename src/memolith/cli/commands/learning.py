@@ -56,13 +56,13 @@ def learn_command(
         memory = engine.owner(call.owner)
         learned = memory.learn(read_text_argument(user), assistant, session=session, at=at)
         has_model = engine.chat_model(call.owner) is not None
-        waiting = memory.backlog().pending_messages if has_model else 0
-    wait = f"\n{format_count(waiting, 'message', 'messages')} pending for `memolith worker`"
-    kept = "".join(f"\n  {each.kind}: {to_one_line(each.content)}" for each in learned.memories)
+        pending = memory.backlog().pending_messages if has_model else 0
+    wait = f"\n{format_count(pending, 'message', 'messages')} pending for `memolith worker`"
+    lines = "".join(f"\n  {each.kind}: {to_one_line(each.content)}" for each in learned.memories)
     call.respond(
         f"{format_count(len(learned.messages), 'message', 'messages')} logged, "
         f"{format_count(len(learned.memories), 'memory', 'memories')} learned"
-        f"{format_redactions(learned.redactions)}{kept}{wait if waiting else ''}",
+        f"{format_redactions(learned.redactions)}{lines}{wait if pending else ''}",
         learned,
     )
 
@@ -105,8 +105,8 @@ def ingest_command(  # noqa: PLR0913, PLR0917 - one parameter for each option
     run can be repeated.
     """
     name = source or (None if file == "-" else Path(file).name)
-    pieces: list[IngestedChunk] = []
-    fates: Counter[str] = Counter()
+    chunks: list[IngestedChunk] = []
+    statuses: Counter[str] = Counter()
     redactions = 0
     stored: set[str] = set()
     with open_text(file) as texts, call.open_memory(create=True) as memory:
@@ -116,54 +116,61 @@ def ingest_command(  # noqa: PLR0913, PLR0917 - one parameter for each option
         try:
             with progress(f"Ingesting {file}") as advance:
                 for part in parts:
-                    _count_statuses(part, fates)
+                    _count_statuses(part, statuses)
                     redactions += part.redactions
-                    pieces += part.chunks if show or call.as_json else ()
+                    chunks += part.chunks if show or call.as_json else ()
                     stored.update(each.memory.id for each in part.chunks if each.memory)
                     advance(len(part.chunks))
         except (KeyboardInterrupt, MemolithError):
-            if fates:
+            if statuses:
                 click.echo(
-                    f"memolith: stopped after {_describe_statuses(fates)}; stored chunks are kept",
+                    f"memolith: stopped after {_describe_statuses(statuses)};"
+                    " stored chunks are kept",
                     err=True,
                 )
             raise
-        withheld = sum(each.id in stored for each in memory.review())
-    if not fates:
+        quarantined_count = sum(each.id in stored for each in memory.review())
+    if not statuses:
         raise InvalidInput("file", "contains no text")
     if call.as_json:
-        figures = {**_get_status_counts(fates), "quarantined": withheld, "redactions": redactions}
-        print_json({**figures, "chunks": pieces})
+        counts = {
+            **_get_status_counts(statuses),
+            "quarantined": quarantined_count,
+            "redactions": redactions,
+        }
+        print_json({**counts, "chunks": chunks})
         return
-    _show_chunks(pieces, fates, redactions)
-    if withheld:
-        are = format_count(withheld, "chunk", "chunks")
-        click.echo(f"{are} quarantined as suspected prompt injection: run `memolith review`")
+    _show_chunks(chunks, statuses, redactions)
+    if quarantined_count:
+        quarantined = format_count(quarantined_count, "chunk", "chunks")
+        click.echo(
+            f"{quarantined} quarantined as suspected prompt injection: run `memolith review`"
+        )
 
 
-def _show_chunks(pieces: list[IngestedChunk], fates: Counter[str], redactions: int) -> None:
-    if pieces:
+def _show_chunks(chunks: list[IngestedChunk], statuses: Counter[str], redactions: int) -> None:
+    if chunks:
         rows = [
             (each.status, each.kind, f"{each.importance:.2f}", _shorten_chunk(each.text))
-            for each in pieces
+            for each in chunks
         ]
         console().print(build_table(("", "kind", "importance", "…chunk"), rows))
-    hidden = f"; {format_count(redactions, 'secret', 'secrets')} redacted" * bool(redactions)
-    click.echo(f"Ingested {_describe_statuses(fates)}{hidden}.")
+    note = f"; {format_count(redactions, 'secret', 'secrets')} redacted" * bool(redactions)
+    click.echo(f"Ingested {_describe_statuses(statuses)}{note}.")
 
 
-def _count_statuses(part: IngestResult, fates: Counter[str]) -> None:
-    fates.update(each.status for each in part.chunks)
+def _count_statuses(part: IngestResult, statuses: Counter[str]) -> None:
+    statuses.update(each.status for each in part.chunks)
 
 
-def _get_status_counts(fates: Counter[str]) -> dict[str, int]:
-    return {name: fates[name] for name in ("stored", "known", "dropped")}
+def _get_status_counts(statuses: Counter[str]) -> dict[str, int]:
+    return {name: statuses[name] for name in ("stored", "known", "dropped")}
 
 
-def _describe_statuses(fates: Counter[str]) -> str:
+def _describe_statuses(statuses: Counter[str]) -> str:
     return (
-        f"{format_count(fates.total(), 'chunk', 'chunks')}: {fates['stored']} stored,"
-        f" {fates['known']} already known, {fates['dropped']} dropped"
+        f"{format_count(statuses.total(), 'chunk', 'chunks')}: {statuses['stored']} stored,"
+        f" {statuses['known']} already known, {statuses['dropped']} dropped"
     )
 
 
@@ -215,7 +222,7 @@ BASE_MEMORY = "base-memory"
     help=f"Undo the summary ID, or the last version of the base memory ({BASE_MEMORY}).",
 )
 @all_owners_option
-def consolidate_command(call: CommandCall, undo: str | None, *, everybody: bool) -> None:
+def consolidate_command(call: CommandCall, undo: str | None, *, all_owners: bool) -> None:
     """Summarise messages, conversations and old sessions as the owner's profile defines.
 
     Summaries also update the base memory. They are written by the configured language model, or
@@ -223,21 +230,21 @@ def consolidate_command(call: CommandCall, undo: str | None, *, everybody: bool)
     automatically.
     """
     if undo is not None:
-        if everybody:
+        if all_owners:
             raise click.UsageError("--undo cannot be combined with --all.")
         _undo_consolidation(call, undo)
         return
-    owner = select_owner(call, everybody=everybody)
+    owner = select_owner(call, all_owners=all_owners)
     with call.engine_factory.engine(call.load_settings()) as engine:
-        made = engine.consolidate(owner=owner)
-    call.respond("\n".join(map(_describe_consolidation, made)) or "Nothing is due.", made)
+        results = engine.consolidate(owner=owner)
+    call.respond("\n".join(map(_describe_consolidation, results)) or "Nothing is due.", results)
 
 
 def _undo_consolidation(call: CommandCall, id: str) -> None:
     with call.open_memory() as memory:
         if id != BASE_MEMORY:
-            undone = memory.undo_consolidation(id)
-            call.respond(f"Undone: {undone.id}; `memolith restore` reactivates it", undone)
+            result = memory.undo_consolidation(id)
+            call.respond(f"Undone: {result.id}; `memolith restore` reactivates it", result)
             return
         versions = memory.base_memory_versions()
         if len(versions) < 2:  # noqa: PLR2004 - the current and the previous version
@@ -246,7 +253,7 @@ def _undo_consolidation(call: CommandCall, id: str) -> None:
     call.respond(f"The base memory was rolled back to version {versions[-2].version}", now)
 
 
-def _describe_consolidation(made: ConsolidationResult) -> str:
-    how = "by the model" if made.by_model else "extractive"
-    of = format_count(made.sources, "source", "sources")
-    return f"{made.output} {made.id}: {of}, {how}"
+def _describe_consolidation(result: ConsolidationResult) -> str:
+    method = "by the model" if result.by_model else "extractive"
+    sources = format_count(result.sources, "source", "sources")
+    return f"{result.output} {result.id}: {sources}, {method}"

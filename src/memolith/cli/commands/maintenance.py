@@ -27,17 +27,17 @@ memolith decay --all --json
 
 @command("decay", example=DECAY_EXAMPLES)
 @all_owners_option
-def decay_command(call: CommandCall, *, everybody: bool) -> None:
+def decay_command(call: CommandCall, *, all_owners: bool) -> None:
     """Update the stored strengths of memories, for display.
 
     Recall computes strengths itself and does not depend on this. `memolith worker` does it
     automatically at the profile's interval.
     """
-    owner = select_owner(call, everybody=everybody)
+    owner = select_owner(call, all_owners=all_owners)
     with call.engine_factory.engine(call.load_settings()) as engine:
-        weaker = engine.apply_decay(owner=owner)
+        weakened = engine.apply_decay(owner=owner)
     call.respond(
-        f"{format_count(len(weaker), 'memory', 'memories')} became weaker", {"weaker": weaker}
+        f"{format_count(len(weakened), 'memory', 'memories')} became weaker", {"weaker": weakened}
     )
 
 
@@ -59,13 +59,13 @@ memolith cleanup --all
 @click.option("--dry-run", is_flag=True, help="Only count the records.")
 @all_owners_option
 def cleanup_command(
-    call: CommandCall, below: float | None, *, dry_run: bool, everybody: bool
+    call: CommandCall, below: float | None, *, dry_run: bool, all_owners: bool
 ) -> None:
     """Fade weak memories. `memolith restore` brings back a faded memory.
 
     Messages never fade. The profile `standard` has no threshold: give --below.
     """
-    owner = select_owner(call, everybody=everybody)
+    owner = select_owner(call, all_owners=all_owners)
     with call.engine_factory.engine(call.load_settings()) as engine:
         count = engine.cleanup(owner=owner, below=below, dry_run=dry_run)
     faded = format_count(count, "memory", "memories")
@@ -84,12 +84,12 @@ memolith expire --all
 
 @command("expire", example=EXPIRE_EXAMPLES)
 @all_owners_option
-def expire_command(call: CommandCall, *, everybody: bool) -> None:
+def expire_command(call: CommandCall, *, all_owners: bool) -> None:
     """Mark memories past their expiry as expired.
 
     Recall excludes them in any case, marked or not.
     """
-    owner = select_owner(call, everybody=everybody)
+    owner = select_owner(call, all_owners=all_owners)
     with call.engine_factory.engine(call.load_settings()) as engine:
         count = engine.expire(owner=owner)
     call.respond(f"{format_count(count, 'memory', 'memories')} expired", {"expired": count})
@@ -110,7 +110,7 @@ memolith retain 90 --all --yes
 @all_owners_option
 @yes_option
 def retain_command(
-    call: CommandCall, days: int, *, dry_run: bool, everybody: bool, yes: bool
+    call: CommandCall, days: int, *, dry_run: bool, all_owners: bool, yes: bool
 ) -> None:
     """Remove records permanently that have been inactive for DAYS days.
 
@@ -118,24 +118,24 @@ def retain_command(
     conversations without a message in that time. Active memories stay. `memolith worker` does this
     daily if retention_days is set.
     """
-    owner = select_owner(call, everybody=everybody)
+    owner = select_owner(call, all_owners=all_owners)
     if not dry_run:
         confirm_or_abort(f"Remove records inactive for {days} days permanently?", is_confirmed=yes)
     with call.engine_factory.engine(call.load_settings()) as engine:
-        found = engine.retain(days, owner=owner, dry_run=dry_run)
-    figures = {
-        "memories": sum(each.memories for each in found),
-        "sessions": sum(each.sessions for each in found),
-        "messages": sum(each.messages for each in found),
-        "compacted": all(each.compacted for each in found),
+        results = engine.retain(days, owner=owner, dry_run=dry_run)
+    counts = {
+        "memories": sum(each.memories for each in results),
+        "sessions": sum(each.sessions for each in results),
+        "messages": sum(each.messages for each in results),
+        "compacted": all(each.compacted for each in results),
         "dry_run": dry_run,
     }
-    what = (
-        f"{format_count(figures['memories'], 'memory', 'memories')},"
-        f" {format_count(figures['sessions'], 'conversation', 'conversations')}"
-        f" with {format_count(figures['messages'], 'message', 'messages')}"
+    description = (
+        f"{format_count(counts['memories'], 'memory', 'memories')},"
+        f" {format_count(counts['sessions'], 'conversation', 'conversations')}"
+        f" with {format_count(counts['messages'], 'message', 'messages')}"
     )
-    call.respond(f"{'Would remove' if dry_run else 'Removed permanently:'} {what}", figures)
+    call.respond(f"{'Would remove' if dry_run else 'Removed permanently:'} {description}", counts)
 
 
 # --- `memolith worker`
@@ -160,7 +160,7 @@ _STATUS_COLUMNS = ("…owner", ">pending", ">dead letters", "oldest (UTC)", "fai
 @click.argument("action", type=click.Choice(["run", "status", "retry"]), default="run")
 @click.option("--once", is_flag=True, help="Run due work once and exit.")
 @all_owners_option
-def worker_command(call: CommandCall, action: str, *, once: bool, everybody: bool) -> None:
+def worker_command(call: CommandCall, action: str, *, once: bool, all_owners: bool) -> None:
     """Run background learning and scheduled jobs until Ctrl-C or SIGTERM.
 
     A configured language model learns from messages and writes summaries. Scheduled jobs decay,
@@ -175,7 +175,7 @@ def worker_command(call: CommandCall, action: str, *, once: bool, everybody: boo
         return
     if once:
         raise click.UsageError("--once cannot be combined with status or retry.")
-    owner = select_owner(call, everybody=everybody)
+    owner = select_owner(call, all_owners=all_owners)
     with call.engine_factory.engine(call.load_settings(), worker=False) as engine:
         owners = engine.owners() if owner is None else [owner]
         if action == "status":
@@ -187,11 +187,11 @@ def worker_command(call: CommandCall, action: str, *, once: bool, everybody: boo
 def _run_worker(call: CommandCall, *, once: bool) -> None:
     with call.engine_factory.engine(call.load_settings(), worker=False) as engine:
         if once:
-            done = list(_run_due_work(engine, lambda: False))
+            results = list(_run_due_work(engine, lambda: False))
             if call.as_json:
-                print_json(done)
+                print_json(results)
             else:
-                click.echo("\n".join(map(_describe_work, done)) or "Nothing is due.")
+                click.echo("\n".join(map(_describe_work, results)) or "Nothing is due.")
             return
         stop = _make_stop_event()
         click.echo("memolith: worker started; stop with Ctrl-C", err=True)
@@ -212,11 +212,11 @@ def _run_due_work(
 
 
 def _show_status(call: CommandCall, engine: Memolith, owners: list[str]) -> None:
-    found = {each: engine.owner(each).backlog() for each in owners}
+    backlogs = {each: engine.owner(each).backlog() for each in owners}
     if call.as_json:
-        print_json([{"owner": owner, "backlog": backlog} for owner, backlog in found.items()])
+        print_json([{"owner": owner, "backlog": backlog} for owner, backlog in backlogs.items()])
         return
-    if any(each.pending_messages for each in found.values()) and not any(
+    if any(each.pending_messages for each in backlogs.values()) and not any(
         map(engine.chat_model, owners)
     ):
         click.echo("memolith: no language model is configured; messages stay pending", err=True)
@@ -228,49 +228,55 @@ def _show_status(call: CommandCall, engine: Memolith, owners: list[str]) -> None
             format_time(each.oldest_at) if each.oldest_at else "",
             ", ".join(each.failed_kinds),
         )
-        for owner, each in found.items()
+        for owner, each in backlogs.items()
         if each.pending_messages or each.dead_letters or each.failed_kinds
     ]
     console().print(build_table(_STATUS_COLUMNS, rows) if rows else "No pending work.")
 
 
 def _retry_failed(call: CommandCall, engine: Memolith, owners: list[str]) -> None:
-    parked = 0
+    dead_letters = 0
     for owner in owners:
         memory = engine.owner(owner)
-        parked += memory.backlog().dead_letters
+        dead_letters += memory.backlog().dead_letters
         memory.retry()
-    were = f", including {format_count(parked, 'dead letter', 'dead letters')}" if parked else ""
+    note = (
+        f", including {format_count(dead_letters, 'dead letter', 'dead letters')}"
+        if dead_letters
+        else ""
+    )
     call.respond(
-        f"Failed work will be retried{were or '; there are no dead letters'}",
-        {"owners": owners, "dead_letters": parked},
+        f"Failed work will be retried{note or '; there are no dead letters'}",
+        {"owners": owners, "dead_letters": dead_letters},
     )
 
 
 def _make_stop_event() -> threading.Event:
     """Return an event that is set on SIGINT or SIGTERM."""
     stop = threading.Event()
-    for wanted in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(wanted, lambda _number, _frame: stop.set())
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda _number, _frame: stop.set())
     return stop
 
 
-def _report_work(call: CommandCall, done: JobResult | WorkResult) -> None:
+def _report_work(call: CommandCall, result: JobResult | WorkResult) -> None:
     from memolith.services.work import WorkResult
 
     if call.as_json:
-        print_json(done)
-    elif isinstance(done, WorkResult) or done.changed or not done.finished:
-        click.echo(_describe_work(done))
+        print_json(result)
+    elif isinstance(result, WorkResult) or result.changed or not result.finished:
+        click.echo(_describe_work(result))
 
 
-def _describe_work(done: JobResult | WorkResult) -> str:
+def _describe_work(result: JobResult | WorkResult) -> str:
     from memolith.services.work import WorkResult
 
-    if isinstance(done, WorkResult):
-        failed = f", {done.failed} failed" if done.failed else ""
-        one = _WORK_UNITS[done.work]
-        return f"{done.work}: {format_count(done.done, one, f'{one}s')} of {done.owner_id}{failed}"
-    left = "" if done.finished else ", unfinished"
-    changed = format_count(done.changed, "record", "records")
-    return f"{done.job}: {changed} of {format_count(done.owners, 'owner', 'owners')} changed{left}"
+    if isinstance(result, WorkResult):
+        failed = f", {result.failed} failed" if result.failed else ""
+        unit = _WORK_UNITS[result.work]
+        done = format_count(result.done, unit, f"{unit}s")
+        return f"{result.work}: {done} of {result.owner_id}{failed}"
+    unfinished = "" if result.finished else ", unfinished"
+    changed = format_count(result.changed, "record", "records")
+    owners = format_count(result.owners, "owner", "owners")
+    return f"{result.job}: {changed} of {owners} changed{unfinished}"

@@ -57,15 +57,15 @@ echo "Works at NASA" | memolith remember -
 @click.option("--happened-at", type=Instant(), help="When it was true or was said.")
 @click.option("--session", help="Conversation that it belongs to.")
 @click.option("--origin", default="user", help="Source: user (default), tool, document, …")
-def remember_command(call: CommandCall, text: str, **given: Any) -> None:
+def remember_command(call: CommandCall, text: str, **options: Any) -> None:
     """Store TEXT as a memory; use - to read standard input.
 
     A text that is stored already is not stored twice.
     """
-    said = read_text_argument(text)
+    content = read_text_argument(text)
     with call.open_memory(create=True) as memory:
-        stored = memory.remember(said, **given)
-    if stored.content.count(REDACTED) > said.count(REDACTED):
+        stored = memory.remember(content, **options)
+    if stored.content.count(REDACTED) > content.count(REDACTED):
         print_note("suspected secrets are stored as [REDACTED]")
     call.respond(f"Remembered as {stored.kind}: {stored.id}", stored)
 
@@ -84,24 +84,24 @@ memolith recall "where do I live?" --as-of 2025-06-01 --json
 @click.argument("query")
 @recall_options
 @click.option("--trace", is_flag=True, help="Show candidates, scores and times of each stage.")
-def recall_command(call: CommandCall, query: str, **given: Any) -> None:
+def recall_command(call: CommandCall, query: str, **options: Any) -> None:
     """Search memories and messages for QUERY; use - to read standard input.
 
     Shows the terms of each score. The terms add up to the total, which only compares results of the
     same query.
     """
-    if given["token_budget"] is None:
-        given["token_budget"] = call.load_settings().settings.token_budget
+    if options["token_budget"] is None:
+        options["token_budget"] = call.load_settings().settings.token_budget
     with call.open_memory() as memory:
-        result = memory.recall(read_text_argument(query), **_normalise_filters(given))
+        result = memory.recall(read_text_argument(query), **_normalise_filters(options))
     if call.as_json:
         print_json(result)
     else:
         show_recall(console(), result)
 
 
-def _normalise_filters(given: dict[str, Any]) -> dict[str, Any]:
-    return {**given, "kinds": given["kinds"] or None, "tags": given["tags"] or None}
+def _normalise_filters(options: dict[str, Any]) -> dict[str, Any]:
+    return {**options, "kinds": options["kinds"] or None, "tags": options["tags"] or None}
 
 
 # --- `memolith context`
@@ -117,16 +117,16 @@ memolith context "plan my trip" --token-budget 500 > prompt.txt
 @click.argument("query")
 @filter_options
 @click.option("--state", default="", help="Description of the current state (profile tiers).")
-def context_command(call: CommandCall, query: str, **given: Any) -> None:
+def context_command(call: CommandCall, query: str, **options: Any) -> None:
     """Print memories relevant to QUERY as text for a prompt.
 
     Prints nothing if nothing is relevant. Use - to read QUERY from standard input.
     """
-    if given["token_budget"] is None:
-        given["token_budget"] = call.load_settings().settings.token_budget
-    given |= {"kinds": given["kinds"] or None, "tags": given["tags"] or None}
+    if options["token_budget"] is None:
+        options["token_budget"] = call.load_settings().settings.token_budget
+    options |= {"kinds": options["kinds"] or None, "tags": options["tags"] or None}
     with call.open_memory() as memory:
-        text = memory.context(read_text_argument(query), **given)
+        text = memory.context(read_text_argument(query), **options)
     if call.as_json:
         print_json({"context": text})
     elif text:
@@ -154,16 +154,16 @@ _LIST_COLUMNS = ("id", "kind", "date", ">strength", "…memory")
     "--limit", type=int, default=50, show_default=True, help="Maximum number of memories."
 )
 @click.option("--cursor", help="Cursor that the previous page printed.")
-def list_command(call: CommandCall, **given: Any) -> None:
+def list_command(call: CommandCall, **options: Any) -> None:
     """List memories, newest first."""
     with call.open_memory() as memory:
-        page = memory.list(**given)
+        page = memory.list(**options)
     if call.as_json:
         print_json(page)
         return
-    out = console()
+    screen = console()
     if not page.memories:
-        out.print("No memories.")
+        screen.print("No memories.")
         return
     rows = [
         (
@@ -177,9 +177,9 @@ def list_command(call: CommandCall, **given: Any) -> None:
         )
         for each in page.memories
     ]
-    out.print(build_table(_LIST_COLUMNS, rows, cut=True))
-    more = f"; next page: --cursor {page.cursor}" if page.cursor else ""
-    out.print(f"{len(page.memories)} of {page.total}{more}", style="dim", soft_wrap=True)
+    screen.print(build_table(_LIST_COLUMNS, rows, cut=True))
+    next_page = f"; next page: --cursor {page.cursor}" if page.cursor else ""
+    screen.print(f"{len(page.memories)} of {page.total}{next_page}", style="dim", soft_wrap=True)
 
 
 # --- `memolith show`
@@ -249,9 +249,9 @@ def history_command(call: CommandCall, id: str | None, key: str | None) -> None:
         (format_time(each.at), each.action.value, each.actor, each.version, _format_details(each))
         for each in history.events
     )
-    out = console()
-    out.print(build_table((">version", "from (UTC)", "to", "…memory"), versions))
-    out.print(build_table(("at (UTC)", "event", "actor", ">version", "…details"), events))
+    screen = console()
+    screen.print(build_table((">version", "from (UTC)", "to", "…memory"), versions))
+    screen.print(build_table(("at (UTC)", "event", "actor", ">version", "…details"), events))
 
 
 def _format_details(event: Event) -> str:
@@ -277,15 +277,15 @@ memolith update 01933b6e-1c5f-7a7e-8a3c-5d0f2f4b9e11 --importance 0.9 --tag styl
 @click.option("--expires-in", default="", help="Lifetime from now: 90d, 12h, 30m.")
 @click.option("--expires-at", type=Instant(), help="Time of expiry.")
 @click.option("--happened-at", type=Instant(), help="When it was true or was said.")
-def update_command(call: CommandCall, id: str, text: str | None, **given: Any) -> None:
+def update_command(call: CommandCall, id: str, text: str | None, **options: Any) -> None:
     """Change the memory ID. TEXT replaces its content; use - to read standard input.
 
     A new content creates a new version. `memolith history` shows earlier versions.
     """
-    given["tags"] = given["tags"] or None
+    options["tags"] = options["tags"] or None
     with call.open_memory() as memory:
-        changed = memory.update(id, None if text is None else read_text_argument(text), **given)
-    call.respond(f"Updated {changed.id}, version {changed.version}", changed)
+        updated = memory.update(id, None if text is None else read_text_argument(text), **options)
+    call.respond(f"Updated {updated.id}, version {updated.version}", updated)
 
 
 # --- `memolith supersede`
@@ -302,8 +302,8 @@ memolith supersede 01933b6e-1c5f-7a7e-8a3c-5d0f2f4b9e11 01933b70-02aa-7c33-9d51-
 def supersede_command(call: CommandCall, old: str, new: str) -> None:
     """Replace the memory OLD by the memory NEW. OLD is kept, but no longer recalled."""
     with call.open_memory() as memory:
-        retired = memory.supersede(old, new)
-    call.respond(f"{retired.id} is superseded by {retired.superseded_by}", retired)
+        superseded = memory.supersede(old, new)
+    call.respond(f"{superseded.id} is superseded by {superseded.superseded_by}", superseded)
 
 
 # --- `memolith review`
@@ -343,33 +343,35 @@ def review_command(call: CommandCall, id: str | None, *, approve: bool, reject: 
         call.respond(f"Approved: {approved.id}", approved)
     else:
         with call.open_memory() as memory:
-            gone = memory.reject(id)
-        count = format_count(len(gone.memories) + len(gone.messages), "record", "records")
-        call.respond(f"Rejected: {id}, {count} forgotten", gone)
+            removed = memory.reject(id)
+        count = format_count(len(removed.memories) + len(removed.messages), "record", "records")
+        call.respond(f"Rejected: {id}, {count} forgotten", removed)
 
 
 def _list_for_review(call: CommandCall) -> None:
     with call.open_memory() as memory:
-        waiting = memory.review()
+        records = memory.review()
     if call.as_json:
-        print_json(waiting)
+        print_json(records)
         return
-    out = console()
-    if not waiting:
-        out.print("Nothing is quarantined.")
+    screen = console()
+    if not records:
+        screen.print("Nothing is quarantined.")
         return
-    out.print(build_table(_REVIEW_COLUMNS, [_build_review_row(each) for each in waiting], cut=True))
+    screen.print(
+        build_table(_REVIEW_COLUMNS, [_build_review_row(each) for each in records], cut=True)
+    )
 
 
 def _build_review_row(record: Memory | Message) -> tuple[str, str, str, str, str]:
     if isinstance(record, Memory):
-        said_by, at = record.origin.value, record.happened_at or record.created_at
-        why = "unsupported" if record.state is State.UNSUPPORTED else _INJECTION_REASON
-        return record.id, said_by, why, format_date(at), to_one_line(record.content)
-    said_by = record.speaker or str(record.role)
+        author, at = record.origin.value, record.happened_at or record.created_at
+        reason = "unsupported" if record.state is State.UNSUPPORTED else _INJECTION_REASON
+        return record.id, author, reason, format_date(at), to_one_line(record.content)
+    author = record.speaker or str(record.role)
     return (
         record.id,
-        said_by,
+        author,
         _INJECTION_REASON,
         format_date(record.at),
         to_one_line(record.content),
@@ -396,13 +398,13 @@ def forget_command(call: CommandCall, id: str | None, key: str | None) -> None:
     if (id is None) == (key is None):
         raise click.UsageError("Give either ID or --key.")
     with call.open_memory() as memory:
-        gone = memory.forget(id, key=key)
+        removed = memory.forget(id, key=key)
     lines = [
-        f"Forgotten: {format_count(len(gone.memories), 'memory', 'memories')}",
-        f"Messages changed: {len(gone.messages)}",
-        *(f"  {each}" for each in (*gone.memories, *gone.messages)),
+        f"Forgotten: {format_count(len(removed.memories), 'memory', 'memories')}",
+        f"Messages changed: {len(removed.messages)}",
+        *(f"  {each}" for each in (*removed.memories, *removed.messages)),
     ]
-    call.respond("\n".join(lines), gone)
+    call.respond("\n".join(lines), removed)
 
 
 # --- `memolith restore`
@@ -450,14 +452,14 @@ def purge_command(call: CommandCall, id: str | None, key: str | None, *, yes: bo
         raise click.UsageError("Give either ID or --key.")
     confirm_or_abort(f"Remove {id or key} permanently?", is_confirmed=yes)
     with call.open_memory() as memory:
-        gone = memory.purge(id, key=key)
+        removed = memory.purge(id, key=key)
     lines = [
-        f"Removed permanently: {format_count(len(gone.memories), 'memory', 'memories')}",
-        f"Messages changed or removed: {len(gone.messages)}",
-        *(f"  {each}" for each in (*gone.memories, *gone.messages)),
-        *([] if gone.compacted else [REMOVAL_PENDING]),
+        f"Removed permanently: {format_count(len(removed.memories), 'memory', 'memories')}",
+        f"Messages changed or removed: {len(removed.messages)}",
+        *(f"  {each}" for each in (*removed.memories, *removed.messages)),
+        *([] if removed.compacted else [REMOVAL_PENDING]),
     ]
-    call.respond("\n".join(lines), gone)
+    call.respond("\n".join(lines), removed)
 
 
 # --- `memolith erase`
@@ -486,9 +488,9 @@ def erase_command(call: CommandCall, *, yes: bool, readmit: bool) -> None:
             engine.readmit(call.owner)
             call.respond(f"Writes for {call.owner} are allowed again", {"owner_id": call.owner})
             return
-        done = engine.erase(call.owner)
-    said = f"All data of {call.owner} was removed permanently"
-    call.respond(said if done.compacted else f"{said}\n{REMOVAL_PENDING}", done)
+        result = engine.erase(call.owner)
+    text = f"All data of {call.owner} was removed permanently"
+    call.respond(text if result.compacted else f"{text}\n{REMOVAL_PENDING}", result)
 
 
 # --- `memolith stats`
@@ -539,11 +541,11 @@ def stats_command(call: CommandCall) -> None:
 
 
 def _iter_usage_rows(hour: UsageReport, day: UsageReport) -> Iterator[tuple[str, ...]]:
-    for purpose, spent in day.by_purpose.items():
+    for purpose, usage in day.by_purpose.items():
         yield (
             purpose,
             *_format_usage(hour.by_purpose.get(purpose, ModelUsage())),
-            *_format_usage(spent),
+            *_format_usage(usage),
         )
 
 
@@ -551,5 +553,5 @@ def _get_usage_total(hour: UsageReport, day: UsageReport) -> tuple[str, ...]:
     return "total", *_format_usage(hour.total, hour.cost), *_format_usage(day.total, day.cost)
 
 
-def _format_usage(spent: ModelUsage, cost: float | None = None) -> tuple[str, str, str]:
-    return f"{spent.calls:,}", f"{spent.tokens:,}", "" if cost is None else f"{cost:,.4f}"
+def _format_usage(usage: ModelUsage, cost: float | None = None) -> tuple[str, str, str]:
+    return f"{usage.calls:,}", f"{usage.tokens:,}", "" if cost is None else f"{cost:,.4f}"

@@ -54,22 +54,22 @@ def serve_command(
     loaded = call.load_settings()
     if no_worker:
         loaded = replace(loaded, settings=replace(loaded.settings, worker=False))
-    own = loaded.settings.serve
-    own = replace(
-        own,
-        host=host or own.host,
-        port=own.port if port is None else port,
-        processes=processes or own.processes,
+    options = loaded.settings.serve
+    options = replace(
+        options,
+        host=host or options.host,
+        port=options.port if port is None else port,
+        processes=processes or options.processes,
     )
-    plan = serve.ServerPlan(loaded, own, own.owner or _get_login_name_or_empty(call))
-    if own.processes > 1:
+    plan = serve.ServerPlan(loaded, options, options.owner or _get_login_name_or_empty(call))
+    if options.processes > 1:
         click.get_current_context().exit(several.serve_with_workers(plan))
     with call.engine_factory.engine(loaded) as engine:
-        open_for = serve.build_server_options(own, engine, plan.owner).anonymous_owner
+        open_for = serve.build_server_options(options, engine, plan.owner).anonymous_owner
         with several.open_listener(plan) as listener:
-            told = f", without authentication for owner {open_for!r}" if open_for else ""
+            note = f", without authentication for owner {open_for!r}" if open_for else ""
             address = several.get_address(listener)
-            click.echo(f"memolith: serving at {address}{told}", err=True)
+            click.echo(f"memolith: serving at {address}{note}", err=True)
             serve.run_server(engine, plan, listener, lambda: serve.log_address(address))
 
 
@@ -132,45 +132,45 @@ def _install_client(call: CommandCall, client: str | None, *, write: bool) -> No
         raise click.UsageError("--write needs --client.")
     loaded = call.load_settings()
     started = [*_find_program(), *_build_arguments(call, loaded), "mcp"]
-    chosen = {client: CLIENTS[client]} if client else CLIENTS
-    found = [
+    clients = {client: CLIENTS[client]} if client else CLIENTS
+    installations = [
         {
             "client": name,
-            "file": str(each.locate_config(_get_surroundings())),
+            "file": str(each.locate_config(_get_client_environment())),
             "config": each.build_config(started),
             "written": write,
         }
-        for name, each in chosen.items()
+        for name, each in clients.items()
     ]
     if write and client is not None:
         _write_client_config(client, started)
     if call.as_json:
-        print_json(found)
+        print_json(installations)
     else:
-        click.echo("\n".join(_describe_installation(each) for each in found).rstrip())
+        click.echo("\n".join(_describe_installation(each) for each in installations).rstrip())
 
 
-def _describe_installation(found: dict[str, Any]) -> str:
-    title = CLIENTS[found["client"]].title
-    if found["written"]:
-        return f"{title}: written to {found['file']}; restart the client."
-    lines = json.dumps(found["config"], indent=2, ensure_ascii=False)
-    return f"{title}, in {found['file']}:\n{lines}\n"
+def _describe_installation(installation: dict[str, Any]) -> str:
+    title = CLIENTS[installation["client"]].title
+    if installation["written"]:
+        return f"{title}: written to {installation['file']}; restart the client."
+    lines = json.dumps(installation["config"], indent=2, ensure_ascii=False)
+    return f"{title}, in {installation['file']}:\n{lines}\n"
 
 
 def _write_client_config(client: str, started: list[str]) -> None:
-    path = CLIENTS[client].locate_config(_get_surroundings()).resolve()
+    path = CLIENTS[client].locate_config(_get_client_environment()).resolve()
     before = path.read_text(encoding="utf-8") if path.exists() else ""
     after = CLIENTS[client].merge_config(before, started)
     make_folder(path.parent, 0o755)
-    beside = path.with_name(f"{path.name}.new")
-    beside.write_text(after, encoding="utf-8")
+    temporary = path.with_name(f"{path.name}.new")
+    temporary.write_text(after, encoding="utf-8")
     if path.exists():
-        shutil.copymode(path, beside)
-    beside.replace(path)
+        shutil.copymode(path, temporary)
+    temporary.replace(path)
 
 
-def _get_surroundings() -> ClientEnvironment:
+def _get_client_environment() -> ClientEnvironment:
     appdata = os.environ.get("APPDATA")
     return ClientEnvironment(
         Path.home(), Path.cwd(), sys.platform, Path(appdata) if appdata else None
@@ -179,9 +179,9 @@ def _get_surroundings() -> ClientEnvironment:
 
 def _find_program() -> list[str]:
     """Return the absolute command that starts this program: clients may have another PATH."""
-    beside = shutil.which("memolith", path=str(Path(sys.executable).parent))
-    found = beside or shutil.which("memolith")
-    return [str(Path(found).absolute())] if found else [sys.executable, *_MODULE_ARGUMENTS]
+    sibling = shutil.which("memolith", path=str(Path(sys.executable).parent))
+    program = sibling or shutil.which("memolith")
+    return [str(Path(program).absolute())] if program else [sys.executable, *_MODULE_ARGUMENTS]
 
 
 def _build_arguments(call: CommandCall, loaded: LoadedSettings) -> list[str]:
@@ -190,12 +190,12 @@ def _build_arguments(call: CommandCall, loaded: LoadedSettings) -> list[str]:
     A database URL can contain a password, which must not appear in process lists. It has to be in
     the configuration or in the client's environment.
     """
-    found = ["--owner", _get_mcp_owner(call, loaded)]
+    args = ["--owner", _get_mcp_owner(call, loaded)]
     if loaded.file is not None:
-        found += ["--config", str(loaded.file.absolute())]
+        args += ["--config", str(loaded.file.absolute())]
     store = loaded.settings.store
     if "://" not in store:
-        found += ["--store", str(Path(store).absolute())]
+        args += ["--store", str(Path(store).absolute())]
     elif loaded.origins.get("store", "").startswith(("argument", "environment")):
         click.echo(
             "memolith: the store is a database: set its URL in the configuration, or as"
@@ -203,8 +203,8 @@ def _build_arguments(call: CommandCall, loaded: LoadedSettings) -> list[str]:
             err=True,
         )
     if "profile" in call.options:
-        found += ["--profile", str(call.options["profile"])]
-    return found
+        args += ["--profile", str(call.options["profile"])]
+    return args
 
 
 # --- `memolith api-key`
@@ -221,7 +221,7 @@ _API_KEY_COLUMNS = ("name", "role", "…owner", "created", "revoked")
 
 
 @command("api-key", example=API_KEY_EXAMPLES)
-@click.argument("what", type=click.Choice(["create", "list", "revoke"]))
+@click.argument("action", type=click.Choice(["create", "list", "revoke"]))
 @click.argument("name", required=False)
 @click.option(
     "--role",
@@ -229,22 +229,22 @@ _API_KEY_COLUMNS = ("name", "role", "…owner", "created", "revoked")
     default="owner",
     help="owner: one owner. service: any owner. admin: also the whole store.",
 )
-def api_key_command(call: CommandCall, what: str, name: str | None, role: str) -> None:
+def api_key_command(call: CommandCall, action: str, name: str | None, role: str) -> None:
     """Create, list and revoke the API keys of `memolith serve`.
 
     create prints the new key once: the store contains only its digest. revoke takes effect
     immediately on all servers.
     """
-    if (name is None) != (what == "list"):
+    if (name is None) != (action == "list"):
         raise click.UsageError("NAME is required for create and revoke, and not allowed for list.")
-    if what == "create" and role != "owner" and "owner" in call.options:
+    if action == "create" and role != "owner" and "owner" in call.options:
         raise click.UsageError(
             f"--owner is only for --role owner: a key of role {role} has no owner."
         )
     with call.engine_factory.engine(call.load_settings(), worker=False) as engine:
         if name is None:
             _list_api_keys(call, engine)
-        elif what == "create":
+        elif action == "create":
             _create_api_key(call, engine, name, role)
         else:
             engine.revoke_api_key(name)
@@ -252,11 +252,11 @@ def api_key_command(call: CommandCall, what: str, name: str | None, role: str) -
 
 
 def _create_api_key(call: CommandCall, engine: Memolith, name: str, role: str) -> None:
-    made = engine.create_api_key(name, role=role, owner=call.owner if role == "owner" else None)
+    created = engine.create_api_key(name, role=role, owner=call.owner if role == "owner" else None)
     if call.as_json:
-        print_json(made)
+        print_json(created)
         return
-    click.echo(made.secret)
+    click.echo(created.secret)
     click.echo("memolith: store the key safely; it cannot be shown again", err=True)
 
 

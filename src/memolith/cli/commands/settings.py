@@ -27,10 +27,10 @@ MEMOLITH_RAG_LIMIT=10 memolith config show --json
 
 
 @command("config", example=CONFIG_EXAMPLES)
-@click.argument("what", type=click.Choice(["show"]), default="show")
-def config_command(call: CommandCall, what: str) -> None:
+@click.argument("action", type=click.Choice(["show"]), default="show")
+def config_command(call: CommandCall, action: str) -> None:
     """Show all settings with their values and origins. Passwords are masked."""
-    del what  # the only action so far
+    del action  # the only action so far
     rows = list(iter_effective_settings(_load_fitted_settings(call)))
     if call.as_json:
         print_json(rows)
@@ -70,55 +70,57 @@ memolith profile switch facts --owner alice
 
 
 @command("profile", example=PROFILE_EXAMPLES)
-@click.argument("what", type=click.Choice(["list", "show", "switch"]))
+@click.argument("action", type=click.Choice(["list", "show", "switch"]))
 @click.argument("name", required=False)
 @click.option("--dry-run", is_flag=True, help="Show the changes of a switch without making them.")
-def profile_command(call: CommandCall, what: str, name: str | None, *, dry_run: bool) -> None:
+def profile_command(call: CommandCall, action: str, name: str | None, *, dry_run: bool) -> None:
     """List the profiles, show the owner's, or switch the owner to the profile NAME.
 
     A switch converts the kinds of memories by a fixed map, and embeds records if the new profile
     needs it. Previous kinds are stored, so switching back loses nothing.
     """
-    if (name is None) == (what == "switch"):
+    if (name is None) == (action == "switch"):
         raise click.UsageError("NAME is required for switch, and not allowed for list and show.")
     if name is not None:
         _switch_profile(call, name, dry_run=dry_run)
-    elif what == "list":
+    elif action == "list":
         _list_profiles(call)
     else:
         with call.open_memory() as memory:
-            own = memory.profile()
-        call.respond(own, {"owner_id": call.owner, "profile": own})
+            profile = memory.profile()
+        call.respond(profile, {"owner_id": call.owner, "profile": profile})
 
 
 def _list_profiles(call: CommandCall) -> None:
     with call.engine_factory.engine(call.load_settings()) as engine:
-        found = engine.profiles()
+        profiles = engine.profiles()
     if call.as_json:
-        print_json(found)
+        print_json(profiles)
         return
-    rows = [(each.name, each.description, ", ".join(each.kinds)) for each in found]
+    rows = [(each.name, each.description, ", ".join(each.kinds)) for each in profiles]
     console().print(build_table(("profile", "use case", "…kinds"), rows))
 
 
 def _switch_profile(call: CommandCall, name: str, *, dry_run: bool) -> None:
     with call.open_memory() as memory, progress("Creating vectors") as advance:
-        done = memory.switch_profile(name, dry_run=dry_run, on_progress=advance)
+        switch = memory.switch_profile(name, dry_run=dry_run, on_progress=advance)
     if call.as_json:
-        print_json(done)
+        print_json(switch)
         return
-    rows = [(old, new, str(count)) for old, new, count in done.kinds]
+    rows = [(old, new, str(count)) for old, new, count in switch.kinds]
     if rows:
         console().print(build_table(("kind", "new kind", "memories"), rows))
-    click.echo(_describe_switch(call.owner, done))
+    click.echo(_describe_switch(call.owner, switch))
 
 
-def _describe_switch(owner: str, done: ProfileSwitch) -> str:
-    if done.before == done.after:
-        return f"{owner} already has the profile {done.after}"
-    made = f"; {format_count(done.messages, 'message', 'messages')} to embed" * bool(done.messages)
-    how = "would switch" if done.dry_run else "switched"
-    return f"{owner} {how} from {done.before} to {done.after}{made}"
+def _describe_switch(owner: str, switch: ProfileSwitch) -> str:
+    if switch.before == switch.after:
+        return f"{owner} already has the profile {switch.after}"
+    embedding = f"; {format_count(switch.messages, 'message', 'messages')} to embed" * bool(
+        switch.messages
+    )
+    verb = "would switch" if switch.dry_run else "switched"
+    return f"{owner} {verb} from {switch.before} to {switch.after}{embedding}"
 
 
 # --- `memolith key`
@@ -135,10 +137,10 @@ NEW_KEY_VARIABLE = "MEMOLITH_KEY_NEW"
 
 
 @command("key", example=KEY_EXAMPLES)
-@click.argument("what", type=click.Choice(["backup", "restore", "rotate"]))
+@click.argument("action", type=click.Choice(["backup", "restore", "rotate"]))
 @click.argument("file", required=False, type=click.Path(path_type=Path))
 @click.option("--passphrase", is_flag=True, help="Encrypt the backup with a passphrase (prompted).")
-def key_command(call: CommandCall, what: str, file: Path | None, *, passphrase: bool) -> None:
+def key_command(call: CommandCall, action: str, file: Path | None, *, passphrase: bool) -> None:
     """Back up, restore or rotate the encryption keys.
 
     backup writes the master key and the key ring to FILE, which can then decrypt every existing
@@ -149,13 +151,13 @@ def key_command(call: CommandCall, what: str, file: Path | None, *, passphrase: 
     the new one. With --owner, it creates a new key for that owner, reencrypts all records and
     destroys the old key. Repeat an interrupted rotation.
     """
-    if (file is None) != (what == "rotate"):
+    if (file is None) != (action == "rotate"):
         raise click.UsageError(
             "FILE is required for backup and restore, and not allowed for rotate."
         )
-    if what == "rotate":
+    if action == "rotate":
         _rotate_key(call)
-    elif file is not None and what == "backup":
+    elif file is not None and action == "backup":
         _back_up_keys(call, file, passphrase=passphrase)
     elif file is not None:
         _restore_keys(call, file)
@@ -168,22 +170,22 @@ def _open_ring(call: CommandCall) -> KeyRing:
 def _back_up_keys(call: CommandCall, file: Path, *, passphrase: bool) -> None:
     from memolith.adapters.crypto.key_backup import back_up_keys
 
-    chosen = _ask_passphrase(confirm=True) if passphrase else None
+    secret = _ask_passphrase(confirm=True) if passphrase else None
     with closing(_open_ring(call)) as ring:
-        back_up_keys(ring, file, chosen)
-    kept = "keep the file apart from backups of the data"
-    call.respond(f"Wrote the keys to {file}; {kept}", {"file": str(file)})
+        back_up_keys(ring, file, secret)
+    advice = "keep the file apart from backups of the data"
+    call.respond(f"Wrote the keys to {file}; {advice}", {"file": str(file)})
 
 
 def _restore_keys(call: CommandCall, file: Path) -> None:
     from memolith.adapters.crypto.key_backup import needs_passphrase, restore_keys
 
-    to = key_file(call.load_settings().settings)
+    target = key_file(call.load_settings().settings)
     passphrase = _ask_passphrase(confirm=False) if needs_passphrase(file) else None
     with closing(_open_ring(call)) as ring:
-        restore_keys(file, passphrase, ring, to)
-    said = {"file": str(to.path), "ring": str(ring.storage)}
-    call.respond(f"Restored the keys to {to.path} and {ring.storage}", said)
+        restore_keys(file, passphrase, ring, target)
+    data = {"file": str(target.path), "ring": str(ring.storage)}
+    call.respond(f"Restored the keys to {target.path} and {ring.storage}", data)
 
 
 def _rotate_key(call: CommandCall) -> None:
@@ -196,12 +198,12 @@ def _rotate_key(call: CommandCall) -> None:
         return
     from memolith.adapters.crypto.master_key import KeyFile, parse_master_key
 
-    given = os.environ.get(NEW_KEY_VARIABLE, "").strip()
+    new_key = os.environ.get(NEW_KEY_VARIABLE, "").strip()
     with closing(_open_ring(call)) as ring:
-        if not given and not isinstance(ring.source, KeyFile):
+        if not new_key and not isinstance(ring.source, KeyFile):
             problem = f"MEMOLITH_KEY provides the key: set the new one in {NEW_KEY_VARIABLE}"
             raise click.UsageError(problem)
-        ring.rotate(parse_master_key(given, NEW_KEY_VARIABLE) if given else None)
+        ring.rotate(parse_master_key(new_key, NEW_KEY_VARIABLE) if new_key else None)
     file = ring.source.path if isinstance(ring.source, KeyFile) else None
     where = f"stored in {file}" if file else f"set MEMOLITH_KEY to the value of {NEW_KEY_VARIABLE}"
     call.respond(f"Rotated the master key; {where}", {"ring": str(ring.storage)})

@@ -41,9 +41,9 @@ memolith db index --drop
 
 
 @command("db", example=DB_EXAMPLES)
-@click.argument("what", type=click.Choice(["status", "upgrade", "index", "distribute"]))
+@click.argument("action", type=click.Choice(["status", "upgrade", "index", "distribute"]))
 @click.option("--drop", is_flag=True, help="With index: drop the vector index.")
-def db_command(call: CommandCall, what: str, *, drop: bool) -> None:
+def db_command(call: CommandCall, action: str, *, drop: bool) -> None:
     """Show or maintain the store's database.
 
     status shows the schema, encryption, embedding model, vector indexes, database role and size. It
@@ -59,14 +59,14 @@ def db_command(call: CommandCall, what: str, *, drop: bool) -> None:
 
     upgrade, index and distribute need the role that owns the tables.
     """
-    if drop and what != "index":
+    if drop and action != "index":
         raise click.UsageError("--drop is only for index.")
     settings = call.load_settings().settings
-    if what == "status":
+    if action == "status":
         _show_database_status(call, settings)
-    elif what == "upgrade":
+    elif action == "upgrade":
         _upgrade_database(call, settings)
-    elif what == "index":
+    elif action == "index":
         _change_index(call, settings, drop=drop)
     else:
         _distribute_database(call, settings)
@@ -75,47 +75,49 @@ def db_command(call: CommandCall, what: str, *, drop: bool) -> None:
 def _show_database_status(call: CommandCall, settings: Settings) -> None:
     from memolith.admin.database import get_status
 
-    found = get_status(settings)
+    status = get_status(settings)
     if call.as_json:
-        print_json(asdict(found))
+        print_json(asdict(status))
         return
-    console().print(build_field_table(_build_status_rows(found)))
+    console().print(build_field_table(_build_status_rows(status)))
 
 
-def _build_status_rows(found: DatabaseStatus) -> tuple[tuple[str, object], ...]:
+def _build_status_rows(status: DatabaseStatus) -> tuple[tuple[str, object], ...]:
     rows: tuple[tuple[str, object], ...] = (
-        ("store", found.store),
-        ("database", found.database),
-        ("schema", _describe_schema(found)),
+        ("store", status.store),
+        ("database", status.database),
+        ("schema", _describe_schema(status)),
     )
-    if not found.schema_found:
+    if not status.schema_found:
         return rows
-    length = f", {found.dimension} dimensions" if found.dimension else ""
+    length = f", {status.dimension} dimensions" if status.dimension else ""
     return (
         *rows,
-        ("encryption", found.encryption or "none"),
-        ("key ring", found.key_ring),
-        ("embedder", f"{found.embedder}{length}" if found.embedder else "none yet"),
-        ("vectors", found.vectors),
-        ("vector index", "\n".join(map(_describe_index, found.vector_indexes))),
-        ("partitions", found.partitions or None),
-        ("distribution", "by owner, with Citus" if found.is_distributed else None),
-        ("role", found.role and f"{found.role} (tables owned by {found.table_owner})"),
-        ("row-level security", found.role and (found.row_level_security_problem or "yes")),
-        ("owners", None if found.owners is None else f"{found.owners:,}"),
-        ("size", _format_size(found.size_bytes)),
+        ("encryption", status.encryption or "none"),
+        ("key ring", status.key_ring),
+        ("embedder", f"{status.embedder}{length}" if status.embedder else "none yet"),
+        ("vectors", status.vectors),
+        ("vector index", "\n".join(map(_describe_index, status.vector_indexes))),
+        ("partitions", status.partitions or None),
+        ("distribution", "by owner, with Citus" if status.is_distributed else None),
+        ("role", status.role and f"{status.role} (tables owned by {status.table_owner})"),
+        ("row-level security", status.role and (status.row_level_security_problem or "yes")),
+        ("owners", None if status.owners is None else f"{status.owners:,}"),
+        ("size", _format_size(status.size_bytes)),
     )
 
 
-def _describe_schema(found: DatabaseStatus) -> str:
-    if not found.schema_found:
-        return f"no store yet; version {found.schema_needed} is required"
-    if found.schema_found > found.schema_needed:
-        return f"{found.schema_found}, of a newer Memolith; this one supports {found.schema_needed}"
-    if found.schema_found == found.schema_needed:
-        return f"{found.schema_found}, current"
-    how = "run `memolith db upgrade`" if found.role else "opening it migrates it"
-    return f"{found.schema_found}; version {found.schema_needed} is required: {how}"
+def _describe_schema(status: DatabaseStatus) -> str:
+    if not status.schema_found:
+        return f"no store yet; version {status.schema_needed} is required"
+    if status.schema_found > status.schema_needed:
+        return (
+            f"{status.schema_found}, of a newer Memolith; this one supports {status.schema_needed}"
+        )
+    if status.schema_found == status.schema_needed:
+        return f"{status.schema_found}, current"
+    advice = "run `memolith db upgrade`" if status.role else "opening it migrates it"
+    return f"{status.schema_found}; version {status.schema_needed} is required: {advice}"
 
 
 def _describe_index(index: VectorIndex) -> str:
@@ -130,18 +132,18 @@ def _format_size(size_bytes: int) -> str:
 def _upgrade_database(call: CommandCall, settings: Settings) -> None:
     from memolith.admin.database import upgrade
 
-    done = upgrade(settings, lambda schema: click.echo(f"Migrated to schema {schema}", err=True))
-    if done is None:
-        said = "Nothing to do: a SQLite file is migrated when it is opened"
-        call.respond(said, None)
+    result = upgrade(settings, lambda schema: click.echo(f"Migrated to schema {schema}", err=True))
+    if result is None:
+        text = "Nothing to do: a SQLite file is migrated when it is opened"
+        call.respond(text, None)
         return
-    if not done.from_schema:
-        said = f"Created a store with schema {done.to_schema}"
-    elif done.from_schema == done.to_schema:
-        said = f"The store already has schema {done.to_schema}"
+    if not result.from_schema:
+        text = f"Created a store with schema {result.to_schema}"
+    elif result.from_schema == result.to_schema:
+        text = f"The store already has schema {result.to_schema}"
     else:
-        said = f"Migrated the store from schema {done.from_schema} to {done.to_schema}"
-    call.respond(said, asdict(done))
+        text = f"Migrated the store from schema {result.from_schema} to {result.to_schema}"
+    call.respond(text, asdict(result))
 
 
 def _print_statement(statement: str) -> None:
@@ -153,22 +155,22 @@ def _change_index(call: CommandCall, settings: Settings, *, drop: bool) -> None:
 
     if drop:
         was_there = drop_index(settings, _print_statement)
-        said = "Dropped the vector index" if was_there else "There was no vector index"
-        call.respond(said, {"dropped": was_there})
+        text = "Dropped the vector index" if was_there else "There was no vector index"
+        call.respond(text, {"dropped": was_there})
         return
     with progress("Building the index") as advance:
         is_done = build_index(settings, _print_statement, advance)
     kind = settings.postgres.vector_index
-    said = "was built" if is_done else "is up to date"
-    call.respond(f"The vector index ({kind}) {said}", {"kind": kind, "changed": is_done})
+    text = "was built" if is_done else "is up to date"
+    call.respond(f"The vector index ({kind}) {text}", {"kind": kind, "changed": is_done})
 
 
 def _distribute_database(call: CommandCall, settings: Settings) -> None:
     from memolith.admin.database import distribute
 
     is_done = distribute(settings, _print_statement)
-    said = "is now distributed by owner" if is_done else "is already distributed by owner"
-    call.respond(f"The store {said}", {"changed": is_done})
+    text = "is now distributed by owner" if is_done else "is already distributed by owner"
+    call.respond(f"The store {text}", {"changed": is_done})
 
 
 # --- `memolith backup`
@@ -232,19 +234,23 @@ def restore_backup_command(
     """
     from memolith.api.engine import Memolith
 
-    done = Memolith.restore_backup(file, force=force, keys_of=keys_of, config=call.load_settings())
-    lines = [f"Restored {format_count(done.owners, 'owner', 'owners')} to {done.store}"]
-    if done.erased_owners:
+    result = Memolith.restore_backup(
+        file, force=force, keys_of=keys_of, config=call.load_settings()
+    )
+    lines = [f"Restored {format_count(result.owners, 'owner', 'owners')} to {result.store}"]
+    if result.erased_owners:
         lines.append(
-            f"Omitted: {format_count(done.erased_owners, 'owner', 'owners')} erased meanwhile"
+            f"Omitted: {format_count(result.erased_owners, 'owner', 'owners')} erased meanwhile"
         )
-    if done.previous_store is not None:
-        lines.append(f"The previous store is now {done.previous_store}")
-    if not done.erasures_known:
+    if result.previous_store is not None:
+        lines.append(f"The previous store is now {result.previous_store}")
+    if not result.erasures_known:
         lines.append(ERASURES_UNKNOWN)
-    said = {name: getattr(done, name) for name in ("owners", "erased_owners", "erasures_known")}
-    kept = None if done.previous_store is None else str(done.previous_store)
-    call.respond("\n".join(lines), {"store": str(done.store), "previous_store": kept, **said})
+    counts = {name: getattr(result, name) for name in ("owners", "erased_owners", "erasures_known")}
+    previous = None if result.previous_store is None else str(result.previous_store)
+    call.respond(
+        "\n".join(lines), {"store": str(result.store), "previous_store": previous, **counts}
+    )
 
 
 # --- `memolith migrate`
@@ -284,29 +290,29 @@ def migrate_command(call: CommandCall, to: str, source: str | None, *, verify: b
 
     settings = call.load_settings()
     with progress("Comparing rows" if verify else "Copying and comparing rows") as advance:
-        done = Memolith.migrate(to, source, verify=verify, config=settings, on_progress=advance)
+        result = Memolith.migrate(to, source, verify=verify, config=settings, on_progress=advance)
     if call.as_json:
-        print_json(done.to_dict())
+        print_json(result.to_dict())
     else:
-        _show_migration(done, verify=verify)
-    if not done.is_same:
+        _show_migration(result, verify=verify)
+    if not result.is_same:
         sys.exit(error_codes.EXIT_FINDINGS)
 
 
-def _show_migration(done: MigrationResult, *, verify: bool) -> None:
-    click.echo(f"From {done.source}\nTo   {done.target}")
+def _show_migration(result: MigrationResult, *, verify: bool) -> None:
+    click.echo(f"From {result.source}\nTo   {result.target}")
     if not verify:
-        removed = f", removed {done.removed:,} erased ones" if done.removed else ""
-        click.echo(f"Copied {format_count(done.copied, 'owner', 'owners')}{removed}")
-    owned = [each for each in done.compared if not each.is_same]
-    shown = owned + [each for each in done.compared if each.is_same][:_MAX_SHOWN_OWNERS]
+        removed = f", removed {result.removed:,} erased ones" if result.removed else ""
+        click.echo(f"Copied {format_count(result.copied, 'owner', 'owners')}{removed}")
+    differing = [each for each in result.compared if not each.is_same]
+    shown = differing + [each for each in result.compared if each.is_same][:_MAX_SHOWN_OWNERS]
     rows = [_build_comparison_row(each) for each in shown]
     console().print(
         build_table(("…owner", ">rows", ">target rows", "hash", "target hash", ""), rows)
     )
-    if len(shown) < len(done.compared):
-        click.echo(f"… and {len(done.compared) - len(shown):,} more without differences")
-    if done.is_same:
+    if len(shown) < len(result.compared):
+        click.echo(f"… and {len(result.compared) - len(shown):,} more without differences")
+    if result.is_same:
         click.echo("Both stores are equal.")
     elif verify:
         click.echo(
@@ -359,11 +365,11 @@ def verify_command(call: CommandCall, *, repair: bool) -> None:
 
 
 def _show_report(report: VerificationReport) -> None:
-    checked = report.checked
+    counts = report.checked
     click.echo(
-        f"Checked {format_count(checked.owners, 'owner', 'owners')},"
-        f" {format_count(checked.memories, 'memory', 'memories')},"
-        f" {format_count(checked.messages, 'message', 'messages')}"
+        f"Checked {format_count(counts.owners, 'owner', 'owners')},"
+        f" {format_count(counts.memories, 'memory', 'memories')},"
+        f" {format_count(counts.messages, 'message', 'messages')}"
     )
     if not report.findings:
         click.echo("No damage found.")
@@ -428,60 +434,70 @@ def reembed_command(
             raise click.UsageError("--abandon cannot be combined with a model.")
         _abandon_reembed(call, loaded)
         return
-    chosen = replace(
+    settings = replace(
         loaded.settings, embedding=_select_embedding(loaded, model, provider, dimension)
     )
-    _run_reembed(call, loaded, replace(loaded, settings=chosen))
+    _run_reembed(call, loaded, replace(loaded, settings=settings))
 
 
 def _abandon_reembed(call: CommandCall, loaded: LoadedSettings) -> None:
     from memolith.api.engine import Memolith
 
-    was = Memolith.abandon_reembed(config=loaded)
-    said = "Cancelled; the new vectors were removed" if was else "There is no unfinished run"
-    call.respond(said, {"abandoned": was})
+    is_cancelled = Memolith.abandon_reembed(config=loaded)
+    text = (
+        "Cancelled; the new vectors were removed" if is_cancelled else "There is no unfinished run"
+    )
+    call.respond(text, {"abandoned": is_cancelled})
 
 
-def _run_reembed(call: CommandCall, loaded: LoadedSettings, chosen: LoadedSettings) -> None:
+def _run_reembed(call: CommandCall, loaded: LoadedSettings, target: LoadedSettings) -> None:
     from memolith.api.engine import Memolith
 
-    embedder = call.engine_factory.embedder(chosen)
+    embedder = call.engine_factory.embedder(target)
     with growing_progress("Embedding passages") as advance:
-        done = Memolith.reembed(embedder=embedder, config=chosen, on_progress=advance)
-    own = chosen.settings.embedding
-    setting = {"provider": own.provider, "model": own.model, "dimension": own.dimension}
-    lines = [_describe_reembed(done)]
-    if own != loaded.settings.embedding:
+        result = Memolith.reembed(embedder=embedder, config=target, on_progress=advance)
+    embedding = target.settings.embedding
+    setting = {
+        "provider": embedding.provider,
+        "model": embedding.model,
+        "dimension": embedding.dimension,
+    }
+    lines = [_describe_reembed(result)]
+    if embedding != loaded.settings.embedding:
         lines += [
             "Add this to the configuration, or the store will not open:",
             "",
-            *_format_toml(own),
+            *_format_toml(embedding),
         ]
-    call.respond("\n".join(lines), {**asdict(done), "settings": setting})
+    call.respond("\n".join(lines), {**asdict(result), "settings": setting})
 
 
 def _select_embedding(
     loaded: LoadedSettings, model: str | None, provider: Any, dimension: int | None
 ) -> Embedding:
     """Return the settings of a model. A configured dimension applies to that model only."""
-    own = loaded.settings.embedding
-    kept = own.dimension if model is None and provider is None else 0
+    embedding = loaded.settings.embedding
+    default_dimension = embedding.dimension if model is None and provider is None else 0
     return replace(
-        own,
-        provider=provider or own.provider,
-        model=model or own.model,
-        dimension=kept if dimension is None else dimension,
+        embedding,
+        provider=provider or embedding.provider,
+        model=model or embedding.model,
+        dimension=default_dimension if dimension is None else dimension,
     )
 
 
-def _describe_reembed(done: ReembedResult) -> str:
-    made = format_count(done.vectors_created, "vector", "vectors")
-    return f"The store uses {done.model} ({done.dimension} dimensions); {made} created"
+def _describe_reembed(result: ReembedResult) -> str:
+    vectors = format_count(result.vectors_created, "vector", "vectors")
+    return f"The store uses {result.model} ({result.dimension} dimensions); {vectors} created"
 
 
-def _format_toml(own: Embedding) -> list[str]:
-    lines = ["[memory.embedding]", f'provider = "{own.provider}"', f'model = "{own.model}"']
-    return [*lines, f"dimension = {own.dimension}"] if own.dimension else lines
+def _format_toml(embedding: Embedding) -> list[str]:
+    lines = [
+        "[memory.embedding]",
+        f'provider = "{embedding.provider}"',
+        f'model = "{embedding.model}"',
+    ]
+    return [*lines, f"dimension = {embedding.dimension}"] if embedding.dimension else lines
 
 
 # --- `memolith reset`
@@ -506,5 +522,5 @@ def reset_command(call: CommandCall, *, yes: bool) -> None:
         f"Delete {mask_password(settings.store)} and all memories in it?",
         is_confirmed=yes,
     )
-    gone = reset_store(settings)
-    call.respond(f"Deleted: {', '.join(gone) or 'nothing existed'}", {"deleted": gone})
+    deleted = reset_store(settings)
+    call.respond(f"Deleted: {', '.join(deleted) or 'nothing existed'}", {"deleted": deleted})

@@ -78,13 +78,15 @@ class ImportTally:
     redactions: int = 0
 
     def __str__(self) -> str:
-        there = f"; {self.duplicates_skipped:,} already stored" if self.duplicates_skipped else ""
-        unkeyed = (
+        duplicates = (
+            f"; {self.duplicates_skipped:,} already stored" if self.duplicates_skipped else ""
+        )
+        keys_dropped = (
             f"; {len(self.keys_dropped):,} without their key, which is in use"
             if self.keys_dropped
             else ""
         )
-        over = (
+        skipped = (
             f"; {self.messages_skipped:,} empty or too long, skipped"
             if self.messages_skipped
             else ""
@@ -92,8 +94,8 @@ class ImportTally:
         return (
             f"{format_count(self.messages, 'message', 'messages')} of "
             f"{format_count(len(self.conversations), 'conversation', 'conversations')}, "
-            f"{format_count(self.memories, 'memory', 'memories')}{there}{over}{unkeyed}"
-            f"{format_redactions(self.redactions)}"
+            f"{format_count(self.memories, 'memory', 'memories')}"
+            f"{duplicates}{skipped}{keys_dropped}{format_redactions(self.redactions)}"
         )
 
 
@@ -137,15 +139,15 @@ def open_source(file: str) -> Iterator[tuple[BinaryIO, str]]:
         with open_rereadable(sys.stdin.buffer) as stream:
             yield stream, "standard input"
     else:
-        with open_binary(Path(file)) as stream, open_rereadable(stream) as whole:
-            yield whole, file
+        with open_binary(Path(file)) as stream, open_rereadable(stream) as rereadable:
+            yield rereadable, file
 
 
 def _read_chat_export(
     source: BinaryIO, name: str, read: Callable[[BinaryIO, str], Iterator[Transcript]]
 ) -> Iterator[ImportBatch]:
-    for inner_name, inner in iter_conversation_files(source, name):
-        for transcript in read(inner, inner_name):
+    for member_name, member in iter_conversation_files(source, name):
+        for transcript in read(member, member_name):
             yield from _split_transcript(transcript)
 
 
@@ -154,18 +156,18 @@ def _read_lines(source: BinaryIO, name: str, owner: str, *, trusted: bool) -> It
         for each in jsonl.read_jsonl(source, name):
             yield each if trusted else _mark_as_import(each)
         return
-    apart: set[str] = set()
+    split_ids: set[str] = set()
     for batch in _group_records(jsonl.read_export(source, name, owner)):
         yield ExportBatch(batch)
-        apart |= _find_split_successions(batch)
-    if apart:
+        split_ids |= _find_split_successions(batch)
+    if split_ids:
         source.seek(0)
-        again = (
+        remaining = (
             each
             for each in jsonl.read_export(source, name, owner)
-            if isinstance(each, MemoryRecord) and each.memory.id in apart
+            if isinstance(each, MemoryRecord) and each.memory.id in split_ids
         )
-        for batch in _group_records(again):
+        for batch in _group_records(remaining):
             yield ExportBatch(batch, is_repeat=True)
 
 
@@ -179,8 +181,8 @@ def _group_records(
 def _find_split_successions(batch: Sequence[Record | ImportedMemory]) -> set[str]:
     """Return the ids of memories whose successor is not in the same batch."""
     memories = [each.memory for each in batch if isinstance(each, MemoryRecord)]
-    here = {None, *(memory.id for memory in memories)}
-    return {memory.id for memory in memories if memory.superseded_by not in here}
+    batch_ids = {None, *(memory.id for memory in memories)}
+    return {memory.id for memory in memories if memory.superseded_by not in batch_ids}
 
 
 def _mark_as_import(line: Transcript | ImportedMemory) -> Transcript | ImportedMemory:
@@ -211,22 +213,22 @@ def read_conversations(format_: str, file: str) -> tuple[Conversation, ...]:
 
 
 def select_conversations(
-    found: Sequence[Conversation], samples: Sequence[str]
+    conversations: Sequence[Conversation], ids: Sequence[str]
 ) -> Sequence[Conversation]:
     """Return the conversations with these names. No names: all conversations.
 
     Raises:
         InvalidInput: No conversation has one of the names.
     """
-    names = [conversation.id for conversation in found]
-    for sample in samples:
+    names = [conversation.id for conversation in conversations]
+    for sample in ids:
         if sample not in names:
             raise InvalidInput("sample", f"{sample!r} is not one of {', '.join(names)}")
-    return [each for each in found if not samples or each.id in samples]
+    return [each for each in conversations if not ids or each.id in ids]
 
 
-def _iter_transcripts(found: Iterable[Conversation]) -> Iterator[ImportBatch]:
-    for conversation in found:
+def _iter_transcripts(conversations: Iterable[Conversation]) -> Iterator[ImportBatch]:
+    for conversation in conversations:
         for session in conversation.sessions:
             name = f"{conversation.id}:{session.id}"
             yield from _split_transcript(Transcript(name, session.messages))
@@ -235,9 +237,9 @@ def _iter_transcripts(found: Iterable[Conversation]) -> Iterator[ImportBatch]:
 def store_batch(memory: OwnerMemory, batch: ImportBatch, tally: ImportTally) -> int:
     """Store a batch, count it, and return the number of its messages and memories."""
     if isinstance(batch, Transcript):
-        taken = [message for message in batch.messages if _is_storable(message)]
-        logged = memory.log(taken, session=batch.session_id)
-        tally.messages_skipped += len(batch.messages) - len(taken)
+        storable = [message for message in batch.messages if _is_storable(message)]
+        logged = memory.log(storable, session=batch.session_id)
+        tally.messages_skipped += len(batch.messages) - len(storable)
         tally.conversations.add(batch.session_id)
         tally.messages += len(logged.messages)
         tally.memories += len(logged.memories)
@@ -264,14 +266,14 @@ def _is_storable(message: Message) -> bool:
 
 
 def _add_to_tally(
-    taken: ImportResult, records: Sequence[Record | ImportedMemory], tally: ImportTally
+    result: ImportResult, records: Sequence[Record | ImportedMemory], tally: ImportTally
 ) -> None:
     tally.conversations |= {each.session_id for each in records if isinstance(each, Message)}
-    tally.messages += taken.messages
-    tally.memories += taken.memories
-    tally.duplicates_skipped += taken.duplicates_skipped
-    tally.keys_dropped += taken.keys_dropped
-    tally.redactions += taken.redactions
+    tally.messages += result.messages
+    tally.memories += result.memories
+    tally.duplicates_skipped += result.duplicates_skipped
+    tally.keys_dropped += result.keys_dropped
+    tally.redactions += result.redactions
 
 
 # --- `memolith import`
@@ -309,11 +311,11 @@ def import_command(
     you trust.
     """
     tally = ImportTally()
-    reading = open_batches(format, file, samples, call.owner, trusted=trusted)
-    with reading as found, call.open_memory(create=True) as memory:
+    source = open_batches(format, file, samples, call.owner, trusted=trusted)
+    with source as batches, call.open_memory(create=True) as memory:
         try:
             with progress(f"Importing {file}") as advance:
-                for batch in found:
+                for batch in batches:
                     advance(store_batch(memory, batch, tally))
         except (KeyboardInterrupt, MemolithError):
             if tally.messages or tally.memories:

@@ -1,1 +1,1 @@
-"""The tools over the Model Context Protocol, by the official SDK."""
+"""Model Context Protocol server, based on the official SDK."""

@@ -1,4 +1,4 @@
-"""Where the usual clients of the protocol have their configuration, and what it says there."""
+"""Configuration files of common MCP clients."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from typing import Any, Final
 from memolith.errors import InvalidInput
 
 SERVER_NAME: Final = "memolith"
-"""What the server is called in a client's configuration."""
+"""The server's name in a client's configuration."""
 
 
 @dataclass(frozen=True, slots=True)
 class ClientEnvironment:
-    """Where a client's files are looked for.
+    """Where to find a client's files.
 
     Attributes:
-        home: The user's folder.
-        project: The folder that the client is used in.
-        platform: As `sys.platform` has it.
-        appdata: On Windows, where programs keep what is the user's.
+        home: The user's home directory.
+        project: The project directory.
+        platform: As in `sys.platform`.
+        appdata: On Windows, the directory of application data.
     """
 
     home: Path
@@ -33,13 +33,13 @@ class ClientEnvironment:
 
 @dataclass(frozen=True, slots=True)
 class McpClient:
-    """One client.
+    """An MCP client.
 
     Attributes:
-        title: As people know it.
-        section: Where its servers stand.
-        place: Returns its file.
-        names_transport: Whether it wants to be told that a server is a program.
+        title: Display name.
+        section: Key of the server list in the configuration.
+        locate_config: Returns the path of the configuration file.
+        requires_transport_type: Whether the client requires the transport type.
     """
 
     title: str
@@ -48,21 +48,23 @@ class McpClient:
     requires_transport_type: bool = False
 
     def build_config(self, command: Sequence[str]) -> dict[str, Any]:
-        """Return what its file is to hold for a server that is started so."""
+        """Return the configuration for a server started by a command."""
         kind = {"type": "stdio"} if self.requires_transport_type else {}
         server = {**kind, "command": command[0], "args": list(command[1:])}
         return {self.section: {SERVER_NAME: server}}
 
     def merge_config(self, text: str, command: Sequence[str]) -> str:
-        """Return its file's text with the server in it; all else stays as it is.
+        """Return a configuration file's text with the server added.
 
         Raises:
-            InvalidInput: The text is no JSON, or not of the form that it should have.
+            InvalidInput: The text is not JSON, or does not have the expected structure.
         """
         config = _parse_object(text)
         servers = config.setdefault(self.section, {})
         if not isinstance(servers, dict):
-            raise InvalidInput("client", f"{self.section} in its file is no object")
+            raise InvalidInput(
+                "client", f"{self.section} in the configuration file must be an object"
+            )
         servers |= self.build_config(command)[self.section]
         return json.dumps(config, indent=2, ensure_ascii=False) + "\n"
 
@@ -75,7 +77,9 @@ def _parse_object(text: str) -> dict[str, Any]:
     except ValueError:
         found = None
     if not isinstance(found, dict):
-        raise InvalidInput("client", "its file is not plain JSON: put the lines in by hand")
+        raise InvalidInput(
+            "client", "the configuration file is not plain JSON: add the lines by hand"
+        )
     return found
 
 

@@ -1,7 +1,7 @@
-"""The server beside REST: the same keys, the same owners, one request at a time.
+"""Stateless MCP endpoint over HTTP, with the API keys and owners of the REST API.
 
-Nothing is kept between requests, neither a session nor who it was of: each shows its key. So
-there is no session that somebody else could use, and any of several processes can answer.
+Each request is authenticated, and no session is stored. No session can be hijacked, and any worker
+process can answer.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ _MEMORY_KEY = "memolith.memory"
 
 
 class McpEndpoint:
-    """Takes the protocol's requests, once it runs."""
+    """ASGI endpoint of the protocol; `run` must be active."""
 
     def __init__(self, app: FastAPI, body_bytes: int) -> None:
-        """Answer for an app; where the SDK is not installed, say so."""
+        """Create the endpoint; without the SDK, it answers all requests with a problem."""
         self._app = app
         self._body_bytes = body_bytes
-        # No GET: there is nothing that the server would say unasked, and no DELETE: no session.
+        # No GET: the server sends no notifications. No DELETE: there are no sessions.
         self.route = Route(MCP_PATH, self, methods=["POST"], include_in_schema=False)
         self._session_manager: Any = None
         if find_spec("mcp") is not None:
@@ -45,24 +45,23 @@ class McpEndpoint:
 
     @asynccontextmanager
     async def run(self) -> AsyncIterator[None]:
-        """Answer while the block runs."""
+        """Answer requests while the block runs."""
         if self._session_manager is None:
             yield
             return
         async with self._session_manager.run():
             yield
-        self._session_manager = _build_session_manager(
-            self._body_bytes
-        )  # each runs once, an app perhaps again
+        # A manager runs once; the application may start again.
+        self._session_manager = _build_session_manager(self._body_bytes)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request, for whom its key is.
+        """Answer a request as its authenticated owner.
 
         Raises:
-            Problem: It shows no key that opens something, or the SDK is not installed.
-            Forbidden: Its key is not of the owner it names.
+            Problem: The API key is missing or invalid, or the SDK is not installed.
+            Forbidden: The API key may not act for the requested owner.
         """
-        scope["route"] = self.route  # as FastAPI's own have it: what is counted by route
+        scope["route"] = self.route  # like FastAPI's routes, for the metrics by route
         if self._session_manager is None:
             raise Problem(501, "MCP needs its SDK: pip install 'memolith[mcp]'")
         memory = await anyio.to_thread.run_sync(self._authenticate, scope)
@@ -80,7 +79,7 @@ class McpEndpoint:
 
 
 def mount(app: FastAPI, body_bytes: int) -> McpEndpoint:
-    """Let an app answer at /mcp too; the endpoint is to run while the app does."""
+    """Mount the endpoint at /mcp; run it as long as the application."""
     endpoint = McpEndpoint(app, body_bytes)
     app.router.routes.append(endpoint.route)
     return endpoint
@@ -100,6 +99,6 @@ def _build_session_manager(body_bytes: int) -> Any:
 
 
 def _get_request_memory(context: ServerRequestContext[Any, Any]) -> OwnerMemory:
-    assert context.request is not None  # noqa: S101 - over HTTP there is one
+    assert context.request is not None  # noqa: S101 - always set over HTTP
     memory: OwnerMemory = context.request.scope["state"][_MEMORY_KEY]
     return memory

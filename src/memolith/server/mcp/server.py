@@ -1,4 +1,4 @@
-"""The server of the protocol: tools, resources and a prompt over one owner's memory at a time."""
+"""MCP server: tools, resources and a prompt over the memory of one owner per request."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 MemoryResolver = Callable[["ServerRequestContext[Any, Any]"], "OwnerMemory"]
-"""Says whose memory a request is about."""
+"""Returns the memory of a request's owner."""
 
 BASE_MEMORY_URI: Final = "memory://base"
 PROMPT_NAME: Final = "with_memory"
@@ -45,7 +45,7 @@ _INSTRUCTIONS = (
 
 
 def create_server(resolve_memory: MemoryResolver) -> Server[Any]:
-    """Return a server that answers each request from the memory it is about."""
+    """Return a server that answers each request from its owner's memory."""
     return Server(
         "memolith",
         version=version("memolith"),
@@ -107,7 +107,7 @@ async def _list_resources(
                 uri=BASE_MEMORY_URI,
                 name="base",
                 title="Base memory",
-                description="The living document about the user.",
+                description="The document about the user (base memory).",
                 mime_type="text/markdown",
             )
         ]
@@ -119,7 +119,7 @@ async def _list_templates(_context: Any, _params: Any) -> types.ListResourceTemp
         uri_template=f"{_URI_SCHEME}{{id}}",
         name="memory",
         title="One memory",
-        description="One memory by its id, as memory_recall gives it.",
+        description="A memory by its id, as returned by memory_recall.",
         mime_type="application/json",
     )
     return types.ListResourceTemplatesResult(resource_templates=[template])
@@ -136,7 +136,7 @@ async def _read_resource(
 
 
 def _render_resource(memory: OwnerMemory, uri: str) -> tuple[str, str]:
-    """Return the type and the text of a resource, made harmless."""
+    """Return the media type and the neutralised text of a resource."""
     name = uri.removeprefix(_URI_SCHEME)
     if uri == BASE_MEMORY_URI:
         base = memory.base_memory()
@@ -167,7 +167,7 @@ async def _list_prompts(_context: Any, _params: Any) -> types.ListPromptsResult:
     prompt = types.Prompt(
         name=PROMPT_NAME,
         title="Ask with memory",
-        description="A question, after what is remembered that matters to it.",
+        description="A question with the memories relevant to it.",
         arguments=[
             types.PromptArgument(name="question", description="The question.", required=True)
         ],
@@ -198,30 +198,30 @@ def _render_prompt(memory: OwnerMemory, name: str, arguments: dict[str, str]) ->
 
 
 async def _run_in_thread(function: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> R:
-    """Ask the store on a worker thread; what goes wrong becomes an error of the protocol.
+    """Run a function on a worker thread; turn errors into protocol errors.
 
     Raises:
-        MCPError: It went wrong; the message holds no content.
+        MCPError: The function failed; the message contains no user content.
     """
     try:
         return await anyio.to_thread.run_sync(partial(function, *args, **kwargs))
     except MemolithError as error:
         raise MCPError(get_rpc_code(error), describe_error(error)) from None
-    except Exception as error:  # noqa: BLE001 - a client must get an answer, and no stack trace
+    except Exception as error:  # noqa: BLE001 - a client must get a response without a stack trace
         raise MCPError(types.INTERNAL_ERROR, report_unexpected_error(error)) from None
 
 
-# --- The server for one client that started it: over standard input and output
+# --- Server for one client over standard input and output
 
 
 def run_stdio(memory: OwnerMemory) -> None:
-    """Serve one owner until the client closes its end.
+    """Serve one owner until the client closes standard input.
 
-    Standard output carries nothing but the protocol; what is logged goes to standard error.
+    Standard output carries the protocol only; logs go to standard error.
     """
-    # What waits for a line can't be interrupted otherwise; what was acknowledged is on disk.
+    # Reading a line cannot be interrupted otherwise. Acknowledged writes are on disk.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
-    logging.getLogger("mcp").setLevel(logging.CRITICAL)  # it would log what clients send
+    logging.getLogger("mcp").setLevel(logging.CRITICAL)  # it would log the clients' messages
     anyio.run(_serve_stdio, memory)
 
 

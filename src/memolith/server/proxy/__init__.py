@@ -1,1 +1,1 @@
-"""A chat service that remembers: what is asked of it, whom it asks, and what it keeps of that."""
+"""Transparent chat proxy that injects recalled memories and learns from exchanges."""

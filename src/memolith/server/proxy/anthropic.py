@@ -1,4 +1,4 @@
-"""OpenAI's protocol in the words of Anthropic's, and back. Pure."""
+"""Translation between OpenAI's and Anthropic's protocols, and Anthropic as an upstream."""
 
 from __future__ import annotations
 
@@ -42,9 +42,9 @@ if TYPE_CHECKING:
 
 
 DEFAULT_MAX_TOKENS: Final = 4_096
-"""What a reply may take where a client does not say, as Anthropic wants it said: a guess."""
+"""Default of `max_tokens`, which Anthropic requires. A guess."""
 
-_UNSUPPORTED: Final = "the chat service behind this one is Anthropic's, and takes no"
+_UNSUPPORTED: Final = "the upstream chat service is Anthropic and does not support"
 _FINISH_REASONS: Final[Mapping[str, str]] = {
     "end_turn": "stop",
     "stop_sequence": "stop",
@@ -58,15 +58,15 @@ _TOOL_CHOICES: Final[Mapping[str, str]] = {"auto": "auto", "none": "none", "requ
 
 
 def translate_request(body: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what Anthropic's client is to be asked, without `stream`.
+    """Return the arguments of Anthropic's client, without `stream`.
 
-    What Anthropic has no word for is left out.
+    Arguments without an equivalent are dropped.
 
     Raises:
-        Problem: It can't be asked there.
+        Problem: The request cannot be translated.
     """
     if body.get("n") not in (None, 1):
-        raise Problem(400, f"{_UNSUPPORTED} n over 1")
+        raise Problem(400, f"{_UNSUPPORTED} n > 1")
     messages = body["messages"]
     system = [_join_text(each) for each in messages if each["role"] in _SYSTEM_ROLES]
     stop = body.get("stop")
@@ -82,20 +82,20 @@ def translate_request(body: Mapping[str, Any]) -> dict[str, Any]:
         "stop_sequences": [stop] if isinstance(stop, str) else stop,
         "tools": [_translate_tool(each) for each in _get_objects(body, "tools")],
         "output_config": _translate_response_format(body.get("response_format")),
-        # Its client has no arguments for these any more: newer models refuse them.
+        # Anthropic's client has no such arguments: newer models reject them.
         "extra_body": {
             name: body[name] for name in _SAMPLING_PARAMETERS if body.get(name) is not None
         },
     }
     if not wanted["messages"]:
-        raise Problem(400, "nobody has said anything")
+        raise Problem(400, "`messages` must contain a user or assistant message")
     if wanted["tools"]:
         wanted["tool_choice"] = _translate_tool_choice(body)
     return {name: value for name, value in wanted.items() if value}
 
 
 def translate_completion(message: Any, created: int) -> dict[str, Any]:
-    """Return a reply in one piece."""
+    """Return a complete reply in OpenAI's format."""
     blocks = dig(message, "content") or []
     texts = [dig(each, "text") for each in blocks if dig(each, "type") == "text"]
     calls = [
@@ -129,7 +129,7 @@ def translate_completion(message: Any, created: int) -> dict[str, Any]:
 
 @dataclass(slots=True)
 class StreamTranslator:
-    """Turns the events of a stream, one after the other, into OpenAI's."""
+    """Translates the events of a stream to OpenAI's format, in order."""
 
     created: int
     include_usage: bool
@@ -140,7 +140,7 @@ class StreamTranslator:
     _call_index: int = -1
 
     def translate_event(self, event: Any) -> Iterator[bytes]:
-        """Yield what an event is in OpenAI's form."""
+        """Yield an event in OpenAI's format."""
         kind = dig(event, "type")
         if kind == "message_start":
             self._chunk_head = self._build_head(dig(event, "message"))
@@ -198,7 +198,7 @@ class StreamTranslator:
 
 
 def translate_models(listed: Sequence[Any]) -> dict[str, Any]:
-    """Return a list of models."""
+    """Return a list of models in OpenAI's format."""
     data = [
         {"id": dig(each, "id"), "object": "model", "created": 0, "owned_by": "anthropic"}
         for each in listed
@@ -207,7 +207,7 @@ def translate_models(listed: Sequence[Any]) -> dict[str, Any]:
 
 
 def translate_error_body(body: object, status: int) -> dict[str, Any]:
-    """Return what a failure says."""
+    """Return an error in OpenAI's format."""
     message = dig(body, "error", "message")
     told = message if isinstance(message, str) else f"status {status}"
     kind = dig(body, "error", "type") or "api_error"
@@ -228,10 +228,10 @@ def _translate_message(entry: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _get_objects(source: Mapping[str, Any], name: str) -> list[Any]:
-    """Return a list of objects, empty where there is none.
+    """Return a list of objects; empty if it is missing.
 
     Raises:
-        Problem: It is no such list.
+        Problem: The value is not a list of objects.
     """
     given = source.get(name) or []
     if not isinstance(given, list) or not all(isinstance(each, dict) for each in given):
@@ -240,7 +240,7 @@ def _get_objects(source: Mapping[str, Any], name: str) -> list[Any]:
 
 
 def _merge_turns(turns: Iterator[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return turns, those one after the other of the same speaker as one."""
+    """Merge consecutive turns of the same role."""
     merged: list[dict[str, Any]] = []
     for turn in turns:
         if merged and merged[-1]["role"] == turn["role"]:
@@ -262,7 +262,7 @@ def _translate_part(part: Any) -> dict[str, Any]:
     if kind in ("text", "refusal"):
         return {"type": "text", "text": dig(part, kind)}
     if kind != "image_url":
-        raise Problem(400, f"{_UNSUPPORTED} such part of a message")
+        raise Problem(400, f"{_UNSUPPORTED} this message part")
     url = str(dig(part, "image_url", "url") or "")
     if not url.startswith("data:"):
         return {"type": "image", "source": {"type": "url", "url": url}}
@@ -275,7 +275,7 @@ def _translate_tool_call(call: Any) -> dict[str, Any]:
     try:
         read = json.loads(given)
     except (ValueError, TypeError, RecursionError):
-        raise Problem(400, "the arguments of a tool's call are no JSON") from None
+        raise Problem(400, "the arguments of a tool call must be JSON") from None
     name = dig(call, "function", "name")
     return {"type": "tool_use", "id": dig(call, "id"), "name": name, "input": read}
 
@@ -333,7 +333,7 @@ def _encode_event(value: Mapping[str, Any]) -> bytes:
     return b"data: " + json.dumps(value, separators=(",", ":")).encode() + b"\n\n"
 
 
-# --- Anthropic as the service behind a chat service, by its own client
+# --- Upstream
 
 
 T = TypeVar("T")
@@ -345,7 +345,7 @@ _MODELS_PAGE_SIZE: Final = 1_000
 
 @dataclass(slots=True)
 class AnthropicUpstream:
-    """Anthropic, that is asked and answers in OpenAI's protocol."""
+    """Anthropic as an upstream that speaks OpenAI's protocol."""
 
     model: str
     base_url: str
@@ -354,10 +354,10 @@ class AnthropicUpstream:
     _client: anthropic.AsyncAnthropic | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
-        """Check that the client is there.
+        """Check that the client is installed.
 
         Raises:
-            InvalidConfiguration: It is not installed.
+            InvalidConfiguration: The client is not installed.
         """
         require_package("anthropic", "chat.provider")
 
@@ -402,7 +402,7 @@ class AnthropicUpstream:
             await client.close()
 
     async def _attempt(self, call: Awaitable[T]) -> T | UpstreamResponse:
-        """Return what the client returns; what the service says against it is an answer too."""
+        """Return the result of a client call; rejections by the service become results, too."""
         import anthropic
 
         try:
@@ -411,7 +411,7 @@ class AnthropicUpstream:
             said = self._translate_status_error(error)
         except self._get_error_types() as error:
             said = self._translate_error(error)
-        if isinstance(said, ServiceFailed):  # without theirs, which may hold what was asked
+        if isinstance(said, ServiceFailed):  # without the cause, which may contain the request
             raise said
         return said
 
@@ -434,7 +434,7 @@ class AnthropicUpstream:
         status = error.status_code
         if status in AUTH_STATUSES:
             return status_failure(self._name, status, error.response.headers)
-        if status < _ERROR_STATUS:  # an error within a stream that began well
+        if status < _ERROR_STATUS:  # an error in a stream that started successfully
             return incomplete_failure(self._name)
         body = redact_key(json.dumps(translate_error_body(error.body, status)), self.api_key)
         headers = {**filter_headers(error.response.headers), "content-type": JSON}
@@ -473,7 +473,7 @@ class AnthropicUpstream:
             self._client = anthropic.AsyncAnthropic(
                 api_key=self.api_key,
                 base_url=url,
-                max_retries=0,  # the client of ours tries again, and knows how often
+                max_retries=0,  # the engine's client retries
                 timeout=timeout,
                 open_telemetry=False,
                 http_client=anthropic.DefaultAsyncHttpxClient(

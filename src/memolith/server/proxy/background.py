@@ -1,4 +1,4 @@
-"""Calls that may take only so long: what is slower goes on, and nobody waits for it."""
+"""Calls with a deadline, and background tasks in order per owner."""
 
 from __future__ import annotations
 
@@ -20,15 +20,19 @@ SLOW: Final = "slow"
 BUSY: Final = "busy"
 
 _QUEUE_FACTOR: Final = 4
-"""How many calls may be under way or wait, by how many are made at once: those at the end of a
-longer queue would hardly have their turn in time. A guess."""
+"""Maximum number of running and waiting calls per thread. A guess: later calls would miss their
+deadline.
+"""
 
 
 class DeadlinePool:
-    """Makes calls in threads of its own, from one event loop."""
+    """Runs calls with a deadline on its own threads, for one event loop.
+
+    A call that misses its deadline continues, but its result is dropped.
+    """
 
     def __init__(self, name: str, *, threads: int, timeout_s: float) -> None:
-        """Make at most so many at once, and wait so long for each."""
+        """Create the pool with a number of threads and a deadline for each call."""
         self._pool = ThreadPoolExecutor(threads, thread_name_prefix=name)
         self._max_calls = _QUEUE_FACTOR * threads
         self._timeout_s = timeout_s
@@ -36,15 +40,16 @@ class DeadlinePool:
 
     @property
     def active_calls(self) -> int:
-        """How many calls are being made, or wait for it."""
+        """Return the number of running and waiting calls."""
         return len(self._active)
 
     async def call(self, make: Callable[[], T]) -> T:
-        """Return what a call returns.
+        """Return the result of a call.
 
         Raises:
-            TooLate: It is too slow, or too many others are under way; then it is not made.
-            Exception: What it raises.
+            DeadlineExceeded: The call is too slow, or too many are running; in that case it is not
+                made.
+            Exception: Whatever the call raises.
         """
         if len(self._active) >= self._max_calls:
             raise DeadlineExceeded(BUSY)
@@ -57,44 +62,44 @@ class DeadlinePool:
         return future.result()
 
     def close(self) -> None:
-        """Make no more calls."""
+        """Stop accepting calls."""
         self._pool.shutdown(wait=False, cancel_futures=True)
 
     def _discard(self, future: asyncio.Future[Any]) -> None:
         self._active.discard(future)
         if not future.cancelled():
-            future.exception()  # it was told, or came too late to matter
+            future.exception()  # retrieve it: it was reported, or nobody waits any more
 
 
 class DeadlineExceeded(Exception):
-    """Nobody waits for a call any more.
+    """A call missed its deadline.
 
     Attributes:
-        kind: Why: it is slow, or too many others are under way.
+        kind: The reason: the call is slow, or too many others are running.
     """
 
     def __init__(self, kind: str) -> None:
-        """Say why."""
+        """Create the error with its reason."""
         super().__init__(kind)
         self.kind = kind
 
 
-# --- What is done after a reply was sent: each owner's in its order, and none lost at the end
+# --- Background tasks
 
 
 Job = Callable[[], None]
 
 RETRY_DELAYS_S: Final = (0.5, 2.0, 8.0)
-"""After how many seconds what failed is tried again, where it may pass: guesses."""
+"""Delays before the retries of a failed task. Guesses."""
 
 
 @dataclass(frozen=True, slots=True)
 class BackgroundTask:
-    """Something that is to be done.
+    """A task and its state.
 
     Attributes:
-        begin: Begins it; again does no harm.
-        tried: Is done when it was tried once: what failed is tried again without anybody waiting.
+        start: Starts the task; further calls have no effect.
+        first_attempt: Completed after the first attempt; retries run without anybody waiting.
     """
 
     start: Callable[[], None] = lambda: None
@@ -102,7 +107,7 @@ class BackgroundTask:
 
 
 class BackgroundQueue:
-    """Does things in the background, those of one owner one after the other. Thread-safe."""
+    """Runs tasks in the background, those of one owner in order. Thread-safe."""
 
     def __init__(
         self,
@@ -113,14 +118,14 @@ class BackgroundQueue:
         retry_delays_s: tuple[float, ...] = RETRY_DELAYS_S,
         on_pending_change: Callable[[int], None] = lambda _: None,
     ) -> None:
-        """Do nothing yet.
+        """Create the queue; threads start with the first task.
 
         Args:
-            failed: Told of what was given up.
-            threads: How many owners have something done at once.
-            most: How many things may wait; what comes beyond is given up.
-            waits_s: See `WAITS_S`.
-            told: Called with how many more, or less, wait.
+            on_failure: Called with the error of a task that is given up.
+            threads: Number of owners whose tasks run at once.
+            max_pending: Maximum number of waiting tasks; further ones are given up.
+            retry_delays_s: See `RETRY_DELAYS_S`.
+            on_pending_change: Called with the change of the number of waiting tasks.
         """
         self._on_failure = on_failure
         self._retry_delays_s = retry_delays_s
@@ -133,14 +138,14 @@ class BackgroundQueue:
         self._pool = ThreadPoolExecutor(threads, thread_name_prefix="memolith-afterwards")
 
     def submit(self, owner_id: str, job: Job) -> BackgroundTask:
-        """Note what is to be done for an owner.
+        """Add a task of an owner.
 
-        From now on it is waited for. It is done after what was noted before; with that, it may
-        begin by itself.
+        From now on `wait` waits for it. It runs after the owner's earlier tasks. Running those may
+        start it before `start` is called.
         """
         with self._changed:
             if sum(map(len, self._pending.values())) >= self._max_pending:
-                self._on_failure(StoreUnavailable("too much waits to be learned"))
+                self._on_failure(StoreUnavailable("too many exchanges are waiting to be stored"))
                 return completed_task()
             noted = BackgroundTask(partial(self._start, owner_id))
             self._pending.setdefault(owner_id, deque()).append((job, noted.first_attempt))
@@ -148,14 +153,14 @@ class BackgroundQueue:
         return noted
 
     def wait(self, owner_id: str, timeout_s: float) -> bool:
-        """Wait until nothing of an owner's is left to do, at most so long; return whether."""
+        """Wait up to a timeout until an owner has no tasks left; return whether that is so."""
         with self._changed:
             return self._changed.wait_for(lambda: owner_id not in self._pending, timeout_s)
 
     def drain(self, timeout_s: float | None = None) -> bool:
-        """Wait until nothing is left to do, at most so long; return whether.
+        """Wait up to a timeout until no tasks are left; return whether that is so.
 
-        What failed is tried again at once, and not after a while.
+        Failed tasks are retried at once.
         """
         self._ending.set()
         with self._changed:
@@ -164,7 +169,7 @@ class BackgroundQueue:
             return self._changed.wait_for(lambda: not self._pending, timeout_s)
 
     def close(self) -> None:
-        """End; what is left is given up."""
+        """Stop; remaining tasks are given up."""
         self._ending.set()
         with self._changed:
             for jobs in self._pending.values():
@@ -203,20 +208,20 @@ class BackgroundQueue:
             self._ending.wait(wait_s)
 
     def _attempt(self, job: Job, *, is_last: bool) -> bool:
-        """Do something; return whether it is over: done, or given up."""
+        """Run a task; return whether it is finished: done or given up."""
         try:
             job()
         except (ServiceFailed, StoreUnavailable) as error:
             if not is_last and (not isinstance(error, ServiceFailed) or error.retryable):
                 return False
             self._on_failure(error)
-        except Exception as error:  # noqa: BLE001 - the loop goes on, whatever one of them does
+        except Exception as error:  # noqa: BLE001 - the loop must survive any task
             self._on_failure(error)
         return True
 
 
 def completed_task() -> BackgroundTask:
-    """Return that nothing is to be done."""
+    """Return a task that is already done."""
     noted = BackgroundTask()
     noted.first_attempt.set_result(None)
     return noted

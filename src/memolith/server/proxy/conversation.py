@@ -1,4 +1,4 @@
-"""A conversation's memory: what is told of it before a reply, and what is kept of it after."""
+"""Memory of a proxied chat: recall before a reply, learning after it."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ if TYPE_CHECKING:
     from memolith.server.proxy.openai import ModelReply
 
 RESEND_WINDOW = 200
-"""How many of a conversation's last messages are looked through for those that come again."""
+"""Number of a session's last messages compared with resent messages."""
 
 _CHARS_PER_TOKEN = 2
-"""Few enough that no history is taken for a short one: a guess."""
+"""Lower bound, so that no long history counts as short. A guess."""
 
 
 class MemoryMode(StrEnum):
-    """What a request wants of the memory."""
+    """How a request uses the memory."""
 
     ON = "on"
     READ_ONLY = "read-only"
@@ -46,13 +46,13 @@ class MemoryMode(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ChatSession:
-    """A conversation of which a reply is asked for.
+    """A session with a requested reply.
 
     Attributes:
-        memory: Who remembers.
-        session: Its name.
+        memory: The owner's memory.
+        session: Name of the session.
         messages: The history, as the client sent it.
-        switch: What may be done with the memory.
+        mode: How to use the memory.
     """
 
     memory: OwnerMemory
@@ -63,11 +63,11 @@ class ChatSession:
 
 @dataclass(frozen=True, slots=True)
 class RecalledContext:
-    """What is remembered for a reply.
+    """Memories recalled for a reply.
 
     Attributes:
-        text: What the model is told; empty: nothing.
-        ids: Of the memories and messages in it, best first.
+        text: Text for the model; empty for nothing.
+        ids: Ids of the memories and messages in it, best first.
     """
 
     text: str = ""
@@ -75,12 +75,12 @@ class RecalledContext:
 
 
 def recall_context(chat: ChatSession, token_budget: int, *, is_long: bool) -> RecalledContext:
-    """Return what is remembered for what the user said last, but for what the history says anyway.
+    """Return memories relevant to the last user message, without those that the history contains.
 
     Args:
-        talk: The conversation.
-        token_budget: How much may be told, in tokens.
-        is_long: Whether the history may be made shorter, so that only its end says it anyway.
+        chat: The session.
+        token_budget: Maximum length of the text, in tokens.
+        is_long: Whether the history may be compressed; then only its end counts as contained.
     """
     query = find_last_user_text(chat.messages)
     if not query or not token_budget:
@@ -101,12 +101,12 @@ def _find_known_message_ids(chat: ChatSession, *, is_long: bool) -> list[str]:
 
 
 def may_exceed_window(messages: Sequence[Mapping[str, Any]], window: int) -> bool:
-    """Tell whether a history may take more than half of a model's window, in tokens."""
+    """Return whether a history may exceed half of a model's context window, in tokens."""
     return sum(len(describe_message(each)) for each in messages) > window // 2 * _CHARS_PER_TOKEN
 
 
 def compress_history(chat: ChatSession, window: int) -> tuple[Mapping[str, Any], ...]:
-    """Return a history, made shorter where it outgrows the window of a model, in tokens."""
+    """Return a history, compressed if it exceeds a model's context window, in tokens."""
     made = chat.memory.compress(chat.messages, session=chat.session, context_window=window)
     return tuple(made.history)
 
@@ -114,19 +114,20 @@ def compress_history(chat: ChatSession, window: int) -> tuple[Mapping[str, Any],
 def learn_exchange(
     chat: ChatSession, reply: ModelReply, *, has_earlier_messages: bool = False
 ) -> None:
-    """Log what is new of a conversation, and the reply to it; what is whole is learned from.
+    """Log the new messages of a session and the reply; learn from complete exchanges.
 
-    Doing it again adds nothing. Another reply to what was said last takes the place of the one
-    before, unless that is whole and this is not.
+    Repeating the call adds nothing. Another reply to the last message replaces the earlier one,
+    unless the earlier one is complete and the new one is not.
 
     Args:
-        talk: The conversation.
+        chat: The session.
         reply: The reply.
-        is_begun: Whether what came before is known not to be new, though nothing of it is logged.
+        has_earlier_messages: Whether earlier messages are known not to be new, although none of
+            them is logged.
 
     Raises:
         InvalidInput: A message is too long; the others were logged.
-        StoreUnavailable: Nothing was logged, nor anything where another error is raised.
+        StoreUnavailable: Nothing was logged; the same holds for all other errors.
     """
     said = read_conversation(chat.memory.owner_id, chat.messages)
     before = chat.memory.recent(RESEND_WINDOW, session=chat.session)
@@ -141,7 +142,10 @@ def learn_exchange(
         news = _retract_reply(chat, said, last, replied)
     chat.memory.log([*news, *([replied] if replied else [])], session=chat.session)
     if len(news) < len(wanted):
-        raise InvalidInput("messages", f"of over {MAX_MESSAGE_CHARS:,} characters are not kept")
+        raise InvalidInput(
+            "messages",
+            f"must have at most {MAX_MESSAGE_CHARS:,} characters each; longer ones are not stored",
+        )
 
 
 def _build_message(said: HistoryTurn) -> Message:
@@ -157,7 +161,7 @@ def _build_reply(said: ResentConversation, reply: ModelReply, *, is_known: bool)
 
 
 def _should_replace(new: Message, old: Message) -> bool:
-    """Tell whether a reply takes the place of another."""
+    """Return whether a reply replaces another."""
     is_whole, was_whole = (
         is_complete_reply(new.external_id or ""),
         is_complete_reply(old.external_id or ""),
@@ -170,10 +174,10 @@ def _should_replace(new: Message, old: Message) -> bool:
 def _retract_reply(
     chat: ChatSession, said: ResentConversation, old: Message, new: Message
 ) -> list[Message]:
-    """Forget a reply that another takes the place of; return what is to be logged before that.
+    """Forget a replaced reply; return the messages to log before the new reply.
 
-    Where something was learned from the exchange as a whole, that went with the reply: what the
-    user said is then told again, beside the new reply.
+    Forgetting the reply also removes facts learned from the whole exchange. The user's message is
+    then logged again, with the new reply.
     """
     gone = chat.memory.forget(old.id)
     if not gone.memories:
@@ -193,4 +197,4 @@ def _forget_if_present(memory: OwnerMemory, id_: str) -> None:
     try:
         memory.forget(id_)
     except NotFound:
-        return  # it went with the reply
+        return  # it was removed with the reply

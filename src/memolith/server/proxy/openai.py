@@ -1,4 +1,4 @@
-"""What a client asks a chat service, and the same with what is remembered."""
+"""OpenAI's chat protocol: requests, replies, and upstream services that speak it."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ class ChatRequest:
     """A request for a reply.
 
     Attributes:
-        body: All of it.
-        messages: The conversation in it.
-        raw: The bytes that say so.
+        body: The parsed body.
+        messages: The messages in it.
+        raw: The body's bytes.
     """
 
     body: Mapping[str, Any]
@@ -48,36 +48,36 @@ class ChatRequest:
 
     @property
     def user(self) -> str | None:
-        """For whom it says to be asked."""
+        """The `user` field; empty if missing."""
         user = self.body.get("user")
         return user if isinstance(user, str) else None
 
     @property
     def model(self) -> str:
-        """The model that it names; empty: none."""
+        """The requested model; empty if missing."""
         model = self.body.get("model")
         return model if isinstance(model, str) else ""
 
     @property
     def is_stream(self) -> bool:
-        """Whether the reply is to come in pieces."""
+        """Whether the reply is to be streamed."""
         return self.body.get("stream") is True
 
     @property
     def has_single_choice(self) -> bool:
-        """Whether one reply is asked for, not several to choose from."""
+        """Whether the request is for one choice only."""
         return self.body.get("n") in (None, 1)
 
     def with_model(self, model: str) -> ChatRequest:
-        """Return the same of another model, named once.
+        """Return the request for another model.
 
-        Some services read `Model` too, and of two names the one or the other.
+        The model is named once: some services also read `Model`, and either may win.
         """
         rest = {name: value for name, value in self.body.items() if name.casefold() != "model"}
         return self._with_body({**rest, "model": model})
 
     def with_messages(self, messages: Sequence[ChatEntry]) -> ChatRequest:
-        """Return the same with other messages."""
+        """Return the request with other messages."""
         if len(messages) == len(self.messages) and all(map(_is_same, messages, self.messages)):
             return self
         return self._with_body({**self.body, "messages": list(messages)})
@@ -88,19 +88,19 @@ class ChatRequest:
 
 
 def parse_chat_request(raw: bytes) -> ChatRequest:
-    """Return what a body asks.
+    """Return the request in a body.
 
     Raises:
-        Problem: It is no such request.
+        Problem: The body is not a chat request.
     """
     try:
         body = json.loads(raw, parse_constant=_reject_constant)
     except (ValueError, RecursionError):
-        raise Problem(400, "the body is no JSON, or nested too deep") from None
+        raise Problem(400, "the body is not JSON, or nested too deeply") from None
     if not isinstance(body, dict):
-        raise Problem(422, "the body must be an object")
+        raise Problem(422, "the body must be a JSON object")
     if is_too_deep(body):
-        raise Problem(400, "the body is nested too deep")
+        raise Problem(400, "the body is nested too deeply")
     messages = body.get("messages")
     if not isinstance(messages, list) or not messages:
         raise _build_problem("messages", "must be a list of messages")
@@ -114,7 +114,7 @@ def parse_chat_request(raw: bytes) -> ChatRequest:
 
 
 def add_system_text(messages: Sequence[ChatEntry], text: str) -> list[ChatEntry]:
-    """Return messages whose first instruction says a text too; one is made where there is none."""
+    """Return messages with a text in the first system message, which is added if missing."""
     if not text:
         return list(messages)
     first = messages[0] if messages else {}
@@ -130,9 +130,7 @@ def _append_text(content: object, text: str) -> object:
 
 
 def _build_problem(field: str, problem: str) -> Problem:
-    return Problem(
-        422, "the request can't be taken", errors=[FieldError(field=field, problem=problem)]
-    )
+    return Problem(422, "invalid request", errors=[FieldError(field=field, problem=problem)])
 
 
 def _is_same(one: object, other: object) -> bool:
@@ -143,22 +141,22 @@ def _reject_constant(constant: str) -> NoReturn:
     raise ValueError(constant)
 
 
-# --- What a model replied, heard along the way: its words, and whether it came to its end
+# --- Replies
 
 
 _DATA_PREFIX: Final = b"data:"
 
 _MAX_EVENT_BYTES: Final = 1 << 22
-"""The longest event of a stream that is looked into: a guess, far over what any model sends."""
+"""Maximum length of a parsed stream event. A guess, far above that of any service."""
 
 
 @dataclass(frozen=True, slots=True)
 class ModelReply:
-    """A reply.
+    """A model's reply.
 
     Attributes:
-        text: Its words; empty where it has none, or there are several to choose from.
-        is_whole: Whether it came to its end.
+        text: The text; empty if there is none, or if there are several choices.
+        is_complete: Whether the reply is complete.
     """
 
     text: str = ""
@@ -166,7 +164,7 @@ class ModelReply:
 
 
 def parse_reply(body: bytes) -> ModelReply:
-    """Return the reply in a body that came in one piece."""
+    """Return the reply in the body of a response that is not streamed."""
     try:
         value = json.loads(body)
     except (ValueError, RecursionError):
@@ -181,10 +179,10 @@ def parse_reply(body: bytes) -> ModelReply:
 
 @dataclass(slots=True)
 class ReplyAccumulator:
-    """Hears the events of a stream. What is not told to the end of its line is not heard.
+    """Accumulates a server-sent event stream; incomplete lines are buffered.
 
     Attributes:
-        is_done: Whether the stream has said that nothing more comes.
+        is_done: Whether the stream has signalled its end.
     """
 
     is_done: bool = False
@@ -196,7 +194,7 @@ class ReplyAccumulator:
     _is_unreadable: bool = False
 
     def feed(self, piece: bytes) -> None:
-        """Take in the next bytes, wherever they are cut."""
+        """Process the next bytes, split anywhere."""
         if self._is_unreadable:
             return
         *lines, self._buffer = (self._buffer + piece).split(b"\n")
@@ -206,7 +204,7 @@ class ReplyAccumulator:
         self._is_unreadable |= len(self._buffer) > _MAX_EVENT_BYTES
 
     def reply(self) -> ModelReply:
-        """Return what was heard so far."""
+        """Return the reply received so far."""
         if not self._is_single_choice:
             return ModelReply(is_complete=self._finish_reason is not None)
         said = _build_reply("".join(self._pieces), self._finish_reason)
@@ -219,7 +217,7 @@ class ReplyAccumulator:
         try:
             event = json.loads(data)
         except (ValueError, RecursionError):
-            self._is_unreadable = True  # who knows what it said
+            self._is_unreadable = True  # the skipped event may contain text
             return
         choices = dig(event, "choices")
         for choice in choices if isinstance(choices, list) else []:
@@ -242,7 +240,7 @@ def _build_reply(text: object, finish: object) -> ModelReply:
     return ModelReply(said[:MAX_MESSAGE_CHARS], is_whole and len(said) <= MAX_MESSAGE_CHARS)
 
 
-# --- Whom a chat service asks: any service that speaks OpenAI's protocol
+# --- Upstream services
 
 
 JSON: Final = "application/json"
@@ -251,20 +249,20 @@ EVENTS: Final = "text/event-stream"
 _FORWARDED_HEADERS: Final = ("content-type", "retry-after", "retry-after-ms", "x-should-retry")
 _FORWARDED_PREFIXES: Final = ("x-ratelimit-", "openai-")
 AUTH_STATUSES: Final = frozenset({401, 403})
-"""It is not the client's key that was refused: what the service says to it is not theirs to see."""
+"""Statuses that are hidden from the client: the upstream rejected the proxy's API key."""
 
 _ERROR_STATUS: Final = 400
 
 
 @dataclass(frozen=True, slots=True)
 class UpstreamResponse:
-    """What a service answers.
+    """Response of an upstream.
 
     Attributes:
-        status: Of HTTP.
-        headers: What of its headers is for the client.
-        body: All of it, of an answer in one piece.
-        pieces: Of a stream, as they come; they raise `ServiceFailed` where it breaks off.
+        status: HTTP status.
+        headers: Headers to pass on to the client.
+        body: Body of a response that is not streamed.
+        pieces: Chunks of a stream as they arrive; iterating raises `ServiceFailed` if it breaks.
     """
 
     status: int
@@ -277,35 +275,35 @@ class Upstream(Protocol):
     """A service with a language model.
 
     Attributes:
-        model: The one that is asked where a client names none.
+        model: Default model.
     """
 
     model: str
 
     def chat(self, ask: ChatRequest) -> AbstractAsyncContextManager[UpstreamResponse]:
-        """Ask for a reply; a stream can be read while the context lasts.
+        """Request a reply; a stream can be read while the context is open.
 
         Raises:
-            ServiceFailed: There is no answer, or none that is for the client.
+            ServiceFailed: There is no response, or none that the client may see.
         """
         ...
 
     async def models(self) -> UpstreamResponse:
-        """Return its list of models, in OpenAI's form.
+        """Return the list of models in OpenAI's format.
 
         Raises:
-            ServiceFailed: There is none.
+            ServiceFailed: The list is not available.
         """
         ...
 
     async def close(self) -> None:
-        """End the connections."""
+        """Close the connections."""
         ...
 
 
 @dataclass(slots=True)
 class OpenAIUpstream:
-    """A service that speaks OpenAI's protocol. What it is sent and what it says is not changed."""
+    """A service that speaks OpenAI's protocol; requests and responses are passed on unchanged."""
 
     model: str
     base_url: str
@@ -400,19 +398,20 @@ class OpenAIUpstream:
                 ),
                 limits=httpx.Limits(max_connections=None, max_keepalive_connections=64),
                 follow_redirects=False,
-                verify=self.base_url.startswith("https:"),  # else certificates are read for nothing
+                # Do not load certificates for plain HTTP.
+                verify=self.base_url.startswith("https:"),
                 mounts=mounts,
             )
         return self._client
 
 
 def redact_key(text: str, key: str) -> str:
-    """Return what a service says against a request: some repeat the key that they were shown."""
+    """Return an error message without the API key, which some services repeat."""
     return text.replace(key, REDACTED) if key else text
 
 
 def filter_headers(headers: Mapping[str, str]) -> dict[str, str]:
-    """Return what of a service's headers is for the client."""
+    """Return the headers to pass on to the client."""
     return {
         name: value
         for name, value in headers.items()

@@ -1,4 +1,4 @@
-"""A chat service that remembers, for every client that speaks OpenAI's protocol."""
+"""Routes of the chat proxy, compatible with OpenAI's protocol."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from memolith.services.validation import validate_name
 
 proxy_router = APIRouter(prefix="/v1", tags=["chat"], route_class=AuthenticatedRoute)
 
-_NOT_CONFIGURED = "no chat service is configured: see [memory.chat]"
+_NOT_CONFIGURED = "no chat service is configured; see [memory.chat]"
 _PROBLEM_RESPONSE = {"model": problems.ProblemDocument, "content": {problems.MEDIA_TYPE: {}}}
 _OBJECT_CONTENT = {"schema": {"type": "object"}}
 _RESPONSES: dict[int | str, dict[str, Any]] = {
     501: {**_PROBLEM_RESPONSE, "description": "No chat service is configured."},
     "default": {
-        "description": "What the chat service answers, as it answers it.",
+        "description": "The upstream's response, unchanged.",
         "content": {"application/json": _OBJECT_CONTENT},
     },
 }
@@ -32,7 +32,7 @@ _REQUEST_SCHEMA = {
     "type": "object",
     "required": ["messages"],
     "properties": {
-        "model": {"type": "string", "description": "None: the one that is configured."},
+        "model": {"type": "string", "description": "Default: the configured model."},
         "messages": {
             "type": "array",
             "minItems": 1,
@@ -43,7 +43,10 @@ _REQUEST_SCHEMA = {
             },
         },
         "stream": {"type": "boolean"},
-        "user": {"type": "string", "description": "The owner, where the key and no header says."},
+        "user": {
+            "type": "string",
+            "description": "The owner, if neither the API key nor a header determines it.",
+        },
     },
     "examples": [
         {
@@ -55,10 +58,10 @@ _REQUEST_SCHEMA = {
 
 
 async def get_proxy(request: Request) -> Proxy:
-    """Return what asks the chat service.
+    """Return the proxy.
 
     Raises:
-        Problem: None is configured.
+        Problem: No chat service is configured.
     """
     proxy: Proxy | None = request.app.state.proxy
     if proxy is None:
@@ -75,7 +78,7 @@ ProxyDep = Annotated[Proxy, Depends(get_proxy)]
     responses={
         **_RESPONSES,
         200: {
-            "description": "The reply, as OpenAI's protocol has it.",
+            "description": "The reply in OpenAI's format.",
             "content": {
                 "application/json": _OBJECT_CONTENT,
                 "text/event-stream": {"schema": {"type": "string"}},
@@ -89,7 +92,7 @@ ProxyDep = Annotated[Proxy, Depends(get_proxy)]
         }
     },
 )
-async def chat(  # noqa: PLR0913, PLR0917 - what a call tells, each by its name
+async def chat(  # noqa: PLR0913, PLR0917 - headers and dependencies
     request: Request,
     caller: CallerDep,
     engine: EngineDep,
@@ -98,18 +101,19 @@ async def chat(  # noqa: PLR0913, PLR0917 - what a call tells, each by its name
     session: Annotated[
         str | None,
         Header(
-            alias=SESSION_HEADER, description="The conversation; none: told by its first message."
+            alias=SESSION_HEADER,
+            description="Name of the session; default: derived from the first message.",
         ),
     ] = None,
     mode: Annotated[
         MemoryMode,
         Header(
             alias=MODE_HEADER,
-            description="`read-only`: nothing is learned; `off`: nor is anything recalled.",
+            description="`read-only`: learn nothing; `off`: neither learn nor recall.",
         ),
     ] = MemoryMode.ON,
 ) -> Response:
-    """Ask the configured model, which is told what is remembered; learn from the exchange."""
+    """Forward a chat request with recalled memories in it; learn from the exchange."""
     ask = parse_chat_request(await request.body())
     memory = engine.owner(caller.resolve_owner(requested, ask.user))
     name = derive_session_id(memory.owner_id, ask.messages)
@@ -124,5 +128,5 @@ async def chat(  # noqa: PLR0913, PLR0917 - what a call tells, each by its name
     responses={**_RESPONSES, 200: {"content": {"application/json": _OBJECT_CONTENT}}},
 )
 async def models(_: CallerDep, proxy: ProxyDep) -> Response:
-    """List the models that can be asked for, as OpenAI's protocol has it."""
+    """List the available models in OpenAI's format."""
     return await proxy.models()

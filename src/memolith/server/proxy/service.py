@@ -1,7 +1,7 @@
-"""From a client's question to a model's reply, with the memory in between; and what becomes of it.
+"""Chat proxy: recalls memories, forwards the request, returns the reply and learns from it.
 
-Nothing that happens to the memory costs the reply: what it can't do, or not in time, is left out,
-counted, and logged without a word of what was said.
+Memory errors never cost a reply. The proxy skips the failed step, counts it, and logs it without
+user content.
 """
 
 from __future__ import annotations
@@ -55,23 +55,22 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 StoreWaiter = Callable[[BackgroundTask], Awaitable[None]]
-"""Waits until what was noted is kept, where it is to be waited for."""
+"""Starts storing an exchange and waits for it, if `durable` is set."""
 
 SESSION_HEADER: Final = "X-Memolith-Session"
 MODE_HEADER: Final = "X-Memolith-Memory"
 MEMORIES_HEADER: Final = "X-Memolith-Memories"
 MEMORY_FAILED: Final = "failed"
-"""What `SWITCH_HEADER` says of a reply for which the memory was to be asked, and failed."""
+"""Value of `MODE_HEADER` if the memory failed."""
 
 _MAX_HEADER_IDS: Final = 50
-"""How many ids are told: of 36 characters each, some 2 kB, a quarter of what servers take."""
+"""Maximum number of ids in a header: some 2 kB, a quarter of common limits for headers."""
 
 _WINDOW_SHARE: Final = 4
-"""The memory has a quarter of the model's window at most: a guess."""
+"""Maximum share of the model's context window for memories. A guess."""
 
 _COMPRESSION_THREADS: Final = 4
-"""How many histories are made shorter at once: as many as a model is asked, where it is not said
-otherwise (`chat.calls_at_once`)."""
+"""Number of concurrent compressions: the default of `chat.calls_at_once`."""
 
 _OK: Final = 200
 
@@ -80,17 +79,17 @@ _log = logging.getLogger("memolith.http.proxy")
 
 @dataclass(frozen=True, slots=True)
 class ProxyOptions:
-    """How a chat service remembers.
+    """Options of the chat proxy.
 
     Attributes:
-        memory_timeout_s: How long the memory may keep a reply waiting.
-        context_budget: How much it may tell the model, in tokens.
-        compresses: Whether histories are made shorter that outgrow half of the window.
-        window: What the model has room for, in tokens.
-        models: The only models that may be asked for; none: any.
-        is_on: Whether anything is remembered at all.
-        durable: Whether a reply ends only when it is kept, if that does not take too long.
-        threads: How many memories are looked into at once.
+        memory_timeout_s: Maximum delay of a reply by the memory.
+        context_budget: Maximum length of the injected text, in tokens.
+        compress: Whether to compress histories that exceed half of the context window.
+        context_window: The model's context window, in tokens.
+        allowed_models: Models that clients may request; empty for any.
+        is_enabled: Whether the memory is used at all.
+        durable: Whether to end a reply only when the exchange is stored, within the timeout.
+        threads: Number of concurrent recalls.
     """
 
     memory_timeout_s: float = 0.3
@@ -105,12 +104,12 @@ class ProxyOptions:
 
 @dataclass(slots=True)
 class PreparedRequest:
-    """A request on its way.
+    """A request ready to be forwarded.
 
     Attributes:
-        ask: What the model is asked.
-        recalled: What is remembered for it.
-        failed: Whether the memory failed.
+        request: The request, with recalled memories.
+        recalled: The recalled memories.
+        is_memory_failed: Whether the memory failed.
     """
 
     request: ChatRequest
@@ -119,10 +118,10 @@ class PreparedRequest:
 
 
 class Proxy:
-    """Asks a model for clients who don't know that it is told what is remembered of them."""
+    """Transparent chat proxy that injects recalled memories."""
 
     def __init__(self, upstream: Upstream, options: ProxyOptions, metrics: Metrics) -> None:
-        """Ask this service, in this way, and count there what fails."""
+        """Create a proxy of an upstream that counts failures in the metrics."""
         self._upstream = upstream
         self._options = options
         self._metrics = metrics
@@ -131,11 +130,11 @@ class Proxy:
         self._start_pools()
 
     async def chat(self, chat: ChatSession, request: ChatRequest) -> Response:
-        """Return the reply of the model.
+        """Return the model's reply.
 
         Raises:
-            Problem: The model may not be asked for.
-            ServiceFailed: There is no reply.
+            Problem: The requested model is not allowed.
+            ServiceFailed: The upstream failed.
         """
         if not self._options.is_enabled:
             chat = ChatSession(chat.memory, chat.session, chat.messages, MemoryMode.OFF)
@@ -155,13 +154,13 @@ class Proxy:
             return StreamedReply(
                 first, answer, headers, open_.pop_all(), after, self._wait_until_stored
             )
-        raise AssertionError  # pragma: no cover - the context lets every error through
+        raise AssertionError  # pragma: no cover - the context propagates every error
 
     async def models(self) -> Response:
-        """Return the models that may be asked for.
+        """Return the allowed models.
 
         Raises:
-            ServiceFailed: The service does not say.
+            ServiceFailed: The list is not available.
         """
         if self._options.allowed_models:
             return _build_models_response(self._options.allowed_models)
@@ -170,19 +169,19 @@ class Proxy:
 
     @asynccontextmanager
     async def running(self, engine: Memolith, drain_s: float) -> AsyncIterator[None]:
-        """Be ready, and at the end wait until what was said is learned, at most so long."""
+        """Run the proxy; at the end, wait up to a timeout until all exchanges are stored."""
         await anyio.to_thread.run_sync(_warm_up_recall, engine)
         yield
         if not await anyio.to_thread.run_sync(self.afterwards.drain, drain_s):
-            _log.warning("not all that was said could be kept in time")
+            _log.warning("some exchanges could not be stored before the shutdown timeout")
         self.afterwards.close()
         self._recall_pool.close()
         self._compression_pool.close()
         await self._upstream.close()
-        self._start_pools()  # it may be run again
+        self._start_pools()  # it may be started again
 
     def _start_pools(self) -> None:
-        """Have threads, none of which begins before there is something to do."""
+        """Create the thread pools; their threads start with the first call."""
         how = self._options
         self.afterwards = BackgroundQueue(
             partial(self._report_failure, "learn"),
@@ -200,11 +199,11 @@ class Proxy:
         if not request.model:
             return request.with_model(self._upstream.model)
         if allowed and request.model not in allowed:
-            raise Problem(404, "that model may not be asked for: see GET /v1/models")
+            raise Problem(404, "the model is not allowed; see GET /v1/models")
         return request.with_model(request.model) if allowed else request
 
     async def _prepare_request(self, chat: ChatSession, request: ChatRequest) -> PreparedRequest:
-        """Return what the model is asked, with what is remembered in time."""
+        """Return the request to forward, with memories recalled in time."""
         if chat.mode is MemoryMode.OFF:
             return PreparedRequest(request)
         how = self._options
@@ -222,7 +221,7 @@ class Proxy:
         )
 
     async def _recall(self, chat: ChatSession, *, is_long: bool) -> RecalledContext | None:
-        """Return what is remembered; None: it failed."""
+        """Return recalled memories; None if recall failed."""
         how = self._options
         budget = min(how.context_budget, how.context_window // _WINDOW_SHARE)
 
@@ -235,7 +234,7 @@ class Proxy:
     async def _compress(
         self, chat: ChatSession, *, is_long: bool
     ) -> tuple[Mapping[str, Any], ...] | None:
-        """Return a shorter history; None: there is none, or not yet, but for a later request."""
+        """Return a compressed history; None if there is none, or not in time."""
         name = (chat.memory.owner_id, chat.session)
         if not is_long or name in self._compressing:
             return None
@@ -259,17 +258,17 @@ class Proxy:
     async def _call_in_time(
         self, stage: str, pool: DeadlinePool, call: Callable[[], T]
     ) -> T | None:
-        """Return what a call in another thread returns; None where it fails, or is too slow."""
+        """Return the result of a call on another thread; None if it fails or is too slow."""
         try:
             return await pool.call(call)
         except DeadlineExceeded as late:
             self._count_failure(stage, late.kind)
-        except Exception as error:  # noqa: BLE001 - whatever fails, the reply comes
+        except Exception as error:  # noqa: BLE001 - the reply must be sent whatever fails
             self._report_failure(stage, error)
         return None
 
     async def _wait_until_stored(self, task: BackgroundTask) -> None:
-        """Begin to keep what was said, and wait for it, where replies do; not for longer."""
+        """Start storing an exchange; with `durable`, wait for it up to the timeout."""
         if self._options.durable:
             task.start()
             tried = asyncio.wrap_future(task.first_attempt)
@@ -278,7 +277,7 @@ class Proxy:
     def _record_exchange(
         self, chat: ChatSession, request: ChatRequest, reply: ModelReply
     ) -> BackgroundTask:
-        """Note what was said, to be kept and learned from."""
+        """Queue an exchange to be stored and learned from."""
         name = (chat.memory.owner_id, chat.session)
         if chat.mode is not MemoryMode.ON:
             put_bounded(self._skipped_sessions, name, None)
@@ -297,11 +296,11 @@ class Proxy:
     def _count_failure(self, stage: str, kind: str, detail: str = "") -> None:
         self._metrics.memory_failures.labels(stage, kind).inc()
         what = f"{kind}: {detail}" if detail else kind
-        _log.warning("a reply went on without its memory: %s: %s", stage, what)
+        _log.warning("memory failed, continuing without it: %s: %s", stage, what)
 
 
 class CompleteReply(Response):
-    """A reply in one piece; what is noted is begun at the latest once it was sent, or failed to."""
+    """A reply that is not streamed; the exchange is stored at the latest after sending it."""
 
     def __init__(
         self,
@@ -310,13 +309,13 @@ class CompleteReply(Response):
         task: BackgroundTask,
         wait_until_stored: StoreWaiter,
     ) -> None:
-        """Send this, when that was kept."""
+        """Create the response; with `durable`, it waits until the exchange is stored."""
         super().__init__(answer.body, answer.status, dict(headers))
         self._task = task
         self._wait_until_stored = wait_until_stored
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Send it."""
+        """Send the response."""
         try:
             await self._wait_until_stored(self._task)
             await super().__call__(scope, receive, send)
@@ -325,10 +324,10 @@ class CompleteReply(Response):
 
 
 class StreamedReply(StreamingResponse):
-    """A reply in pieces, each sent on as it comes.
+    """A streamed reply, passed on as it arrives.
 
-    Where the model breaks off, so does this: a connection that ends in the middle is what tells
-    the client. Where the client leaves, the model is not heard to its end.
+    If the upstream breaks the stream, so does this response: the client sees a connection that ends
+    in the middle. If the client disconnects, the rest of the reply is not read.
     """
 
     def __init__(
@@ -340,9 +339,10 @@ class StreamedReply(StreamingResponse):
         record_exchange: Callable[[ModelReply], BackgroundTask] | None,
         wait_until_stored: StoreWaiter,
     ) -> None:
-        """Send these pieces, close the rest, and do something with what was said.
+        """Create the response, which closes the upstream and records the exchange at its end.
 
-        It is noted, and mostly kept, before its end is sent, so that who asks again waits for it.
+        The exchange is queued, and mostly stored, before the last chunk is sent. The client's next
+        request waits for it.
         """
         self._accumulator = ReplyAccumulator()
         self._open = open_
@@ -352,7 +352,7 @@ class StreamedReply(StreamingResponse):
         super().__init__(self._iterate_pieces(first, answer), answer.status, dict(headers))
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Send it."""
+        """Send the response."""
         try:
             await super().__call__(scope, receive, send)
         finally:
@@ -362,14 +362,14 @@ class StreamedReply(StreamingResponse):
                 await self._open.aclose()
 
     async def stream_response(self, send: Send) -> None:
-        """Send it, to its end or to where it breaks off."""
+        """Send the chunks, to their end or until the upstream breaks the stream."""
         start = {"type": "http.response.start", "status": self.status_code}
         await send({**start, "headers": self.raw_headers})
         try:
             async for piece in self.body_iterator:
                 await send({"type": "http.response.body", "body": piece, "more_body": True})
         except ServiceFailed as error:
-            _log.warning("a reply broke off: %s", error)
+            _log.warning("the upstream broke a streamed reply: %s", error)
             return
         await self._finish()
         await send({"type": "http.response.body", "body": b"", "more_body": False})
@@ -391,7 +391,7 @@ class StreamedReply(StreamingResponse):
             await self._wait_until_stored(self._task)
 
     def _record(self) -> bool:
-        """Note what was said; return whether that was not done yet."""
+        """Record the exchange; return False if it was recorded before."""
         after, self._record_exchange = self._record_exchange, None
         if after is not None:
             self._task = after(self._accumulator.reply())
@@ -399,7 +399,7 @@ class StreamedReply(StreamingResponse):
 
 
 def _build_headers(chat: ChatSession, prepared: PreparedRequest) -> dict[str, str]:
-    """Return what a reply says of the memory."""
+    """Return the headers that describe the use of the memory."""
     state = MEMORY_FAILED if prepared.is_memory_failed else str(chat.mode)
     if chat.mode is MemoryMode.OFF:
         return {MODE_HEADER: state}
@@ -420,8 +420,8 @@ def _build_models_response(models: tuple[str, ...]) -> Response:
 
 
 def _warm_up_recall(engine: Memolith) -> None:
-    """Load what a first recall loads: it would keep a reply waiting, or have to do without."""
+    """Load everything that the first recall needs; otherwise it could miss its deadline."""
     try:
         engine.owner("memolith").recall("warm up", touch=False)
     except MemolithError as error:
-        _log.warning("nothing can be recalled yet: %s", error)
+        _log.warning("warm-up recall failed: %s", error)

@@ -1,1 +1,1 @@
-"""What goes over the wire: the names are those of the library's values."""
+"""REST API: routes, request models and response models."""

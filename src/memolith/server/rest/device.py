@@ -1,4 +1,4 @@
-"""A device that listens and speaks, and the assistant that answers it."""
+"""Device API: chat by text or audio, and sensor state."""
 
 from __future__ import annotations
 
@@ -30,18 +30,18 @@ from memolith.server.problems import Problem
 from memolith.server.rest import requests, responses
 
 HISTORY_MESSAGES = 20
-"""Messages that the model is told again; the device's own number."""
+"""Recent messages in the prompt; the same number as in the device's firmware."""
 
 _CHAT_ROLES = {Role.USER: "user", Role.ASSISTANT: "assistant"}
 
 
 @dataclass(frozen=True, slots=True)
 class DeviceReply:
-    """What the device is to do.
+    """Reply of a device.
 
     Attributes:
-        text: What it says.
-        action: What it does; SPEAK: only that.
+        text: The text to speak.
+        action: The action; SPEAK for speech only.
     """
 
     text: str
@@ -50,13 +50,13 @@ class DeviceReply:
 
 @dataclass(frozen=True, slots=True)
 class DeviceService:
-    """Answers devices, an owner's each.
+    """Answers devices, one per owner.
 
     Attributes:
-        model: Gives the language model of an owner; None where there is none.
-        transcriber: Writes down what was said; None where nothing does.
-        reachable: Tells whether the service of the chat model, or of the embedder, answers.
-        session: The conversation that is held with devices.
+        get_model: Returns the language model of an owner; None if none is configured.
+        transcriber: Transcribes recordings; None if none is configured.
+        is_model_reachable: Returns whether the service of the chat model or the embedder responds.
+        session: The session of device conversations.
     """
 
     get_model: Callable[[str], ChatModel | None]
@@ -67,22 +67,22 @@ class DeviceService:
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def update_sensors(self, owner_id: str, sensors: Mapping[str, object]) -> str:
-        """Take what an owner's device senses from now on; return it as the model is told it."""
+        """Store the sensor state of an owner's device; return it as prompt text."""
         state = render_state(sensors)
         with self._lock:
             put_bounded(self._sensors, owner_id, state)
         return state
 
     def reply(self, memory: OwnerMemory, user_text: str) -> DeviceReply:
-        """Answer what was said, and take both in; what is to be ignored is logged only.
+        """Answer the user and learn from the exchange; ignored messages are logged only.
 
         Raises:
-            InvalidInput: What was said can't be taken.
-            ServiceFailed: There is no model, or it failed; what was said is logged.
+            InvalidInput: The text is invalid.
+            ServiceFailed: No model is configured, or it failed; the user's text is logged.
         """
         model = self.get_model(memory.owner_id)
         if model is None:
-            raise ServiceFailed("chat", "no language model is configured: see [memory.chat]")
+            raise ServiceFailed("chat", "no language model is configured; see [memory.chat]")
         before = [
             message
             for message in memory.recent(HISTORY_MESSAGES, session=self.session)
@@ -92,7 +92,7 @@ class DeviceService:
         context = memory.context_with_results(
             user_text, state=state, exclude=[message.id for message in before]
         ).text
-        turns = [ChatMessage(_CHAT_ROLES[m.role], m.content) for m in before if m.role]  # type: ignore[arg-type] # of these two
+        turns = [ChatMessage(_CHAT_ROLES[m.role], m.content) for m in before if m.role]  # type: ignore[arg-type] # one of these two
         told = "" if f"[{STATE_LABEL}: " in context else state
         prompt = build_device_prompt(context, told, [*turns, ChatMessage("user", user_text)])
         try:
@@ -111,11 +111,11 @@ class DeviceService:
         return DeviceReply(text, action)
 
 
-# --- Who answers devices, as the settings have it
+# --- Device service from the settings
 
 
 _CONNECT_TIMEOUT_S = 1.0
-"""How long to wait for a service to be there: a guess."""
+"""Timeout of a connection test. A guess."""
 
 _MS = 1000
 _DEFAULT_URLS = {
@@ -129,10 +129,10 @@ _DEFAULT_PORTS = {"http": 80, "https": 443}
 def build_device_service(
     engine: Memolith, settings: Settings, env: Mapping[str, str]
 ) -> DeviceService:
-    """Return who answers devices.
+    """Return the device service.
 
     Raises:
-        InvalidConfiguration: The transcription service's address, key or client is missing.
+        InvalidConfiguration: The URL, API key or client of the transcription service is missing.
     """
     url = _get_model_url(settings)
     return DeviceService(
@@ -160,7 +160,7 @@ def _build_transcriber(settings: Settings, env: Mapping[str, str]) -> Transcribe
 
 
 def _get_model_url(settings: Settings) -> str:
-    """Return where the chat model is, else the embedding model; empty: in this process."""
+    """Return the URL of the chat or embedding service; empty if both run in this process."""
     for section in (settings.chat, settings.embedding):
         if section.provider in _DEFAULT_URLS:
             return section.base_url or _DEFAULT_URLS[section.provider]
@@ -168,7 +168,7 @@ def _get_model_url(settings: Settings) -> str:
 
 
 def is_reachable(url: str) -> bool:
-    """Whether something listens at a service's address."""
+    """Return whether a service accepts connections."""
     parts = urlsplit(url)
     port = parts.port or _DEFAULT_PORTS.get(parts.scheme, 80)
     try:
@@ -178,7 +178,7 @@ def is_reachable(url: str) -> bool:
         return False
 
 
-# --- What a device calls: it says what it heard and senses, and is told what to say and do
+# --- Routes
 
 
 device_router = APIRouter(tags=["device"], route_class=AuthenticatedRoute)
@@ -189,7 +189,7 @@ _SENSOR_EXAMPLE = {"orientation": "face_up", "battery": {"level": 80}}
 
 
 class DeviceMessage(BaseModel):
-    """What was said."""
+    """Text of the user."""
 
     text: requests.Text = Field(
         max_length=1_000_000, examples=["My name is Alex and I work at NASA"]
@@ -197,34 +197,34 @@ class DeviceMessage(BaseModel):
 
 
 class DeviceReplyOut(responses.ResponseModel):
-    """What the device is to say and do."""
+    """Speech and action of the device."""
 
     text: str = Field(examples=["Nice to know, Alex."])
     action: str = Field(examples=["SPEAK"])
 
 
 class TranscribedReplyOut(DeviceReplyOut):
-    """The same, with what was understood."""
+    """The reply, with the transcript of the recording."""
 
     transcript: str
 
 
 class SensorStateOut(BaseModel):
-    """What the model is told of the sensors."""
+    """The sensor state as the model sees it."""
 
     status: Literal["ok"] = "ok"
     state: str
 
 
 class DeviceHealthOut(BaseModel):
-    """Whether the service is well."""
+    """Health of the service."""
 
     status: Literal["ok"] = "ok"
     ollama: bool = Field(description="Whether the chat or embedding service can be reached.")
 
 
 async def get_device_service(request: Request) -> DeviceService:
-    """Return who answers devices."""
+    """Return the device service."""
     devices: DeviceService = request.app.state.devices
     return devices
 
@@ -236,7 +236,7 @@ DeviceServiceDep = Annotated[DeviceService, Depends(get_device_service)]
 def chat_text(
     memory: MemoryDep, service: DeviceServiceDep, message: DeviceMessage
 ) -> DeviceReplyOut:
-    """Answer what was said."""
+    """Answer a text."""
     return DeviceReplyOut.model_validate(service.reply(memory, message.text))
 
 
@@ -246,9 +246,9 @@ def chat_text(
 def chat_audio(
     memory: MemoryDep, service: DeviceServiceDep, file: UploadFile
 ) -> TranscribedReplyOut:
-    """Answer what was said in a recording."""
+    """Transcribe and answer a recording."""
     if service.transcriber is None:
-        raise Problem(501, "no transcription service is configured: see [memory.device]")
+        raise Problem(501, "no transcription service is configured; see [memory.device]")
     transcript = service.transcriber.transcribe(file.file.read(), file.filename or "audio.wav")
     spoken = service.reply(memory, transcript) if transcript else DeviceReply("", "IGNORE")
     return TranscribedReplyOut(text=spoken.text, action=spoken.action, transcript=transcript)
@@ -260,11 +260,11 @@ def sense(
     service: DeviceServiceDep,
     sensors: Annotated[requests.JsonObject, Body(examples=[_SENSOR_EXAMPLE])],
 ) -> SensorStateOut:
-    """Take what the device senses from now on."""
+    """Update the sensor state of the device."""
     return SensorStateOut(state=service.update_sensors(memory.owner_id, sensors))
 
 
 @device_router.get("/health")
 def health(service: DeviceServiceDep) -> DeviceHealthOut:
-    """Say that the service is well, and whether the model's service can be reached."""
+    """Report whether the model's service is reachable."""
     return DeviceHealthOut(ollama=service.is_model_reachable())

@@ -1,4 +1,4 @@
-"""One memory's life, and many at a time."""
+"""Routes for memories: storage, recall, learning, quarantine and deletion."""
 
 from __future__ import annotations
 
@@ -15,22 +15,23 @@ from memolith.policies.learning import build_messages
 from memolith.server.auth import AdminDep, CallerDep, EngineDep, MemoryDep, OwnerHeader, OwnerQuery
 from memolith.server.idempotency import IdempotencyDep, IdempotentRoute, MessageTaggerDep
 from memolith.server.rest import requests, responses
+from memolith.services.lifecycle import ForgetResult
 
 memories_router = APIRouter(prefix="/v1/memories", tags=["memories"], route_class=IdempotentRoute)
 
 _MemoryId = Annotated[
-    str, Path(description="The memory's id.", json_schema_extra={"format": "uuid"})
+    str, Path(description="Id of the memory.", json_schema_extra={"format": "uuid"})
 ]
 
 
 @memories_router.get("")
-def list_memories(  # noqa: PLR0913, PLR0917 - what can be asked, each by its name
+def list_memories(  # noqa: PLR0913, PLR0917 - query parameters
     memory: MemoryDep,
     kind: str | None = None,
-    state: Annotated[State | Literal["all"] | None, Query(description="None: active.")] = None,
+    state: Annotated[State | Literal["all"] | None, Query(description="Default: active.")] = None,
     tags: Annotated[list[requests.Name] | None, Query()] = None,
-    limit: Annotated[int, Query(ge=0, description="Over 1,000 is cut to 1,000.")] = 50,
-    cursor: Annotated[str | None, Query(description="Of the page before.")] = None,
+    limit: Annotated[int, Query(ge=0, description="At most 1,000.")] = 50,
+    cursor: Annotated[str | None, Query(description="Cursor of the previous page.")] = None,
     offset: Annotated[int, Query(ge=0)] = 0,
 ) -> responses.PageOut:
     """List memories, newest first."""
@@ -42,7 +43,7 @@ def list_memories(  # noqa: PLR0913, PLR0917 - what can be asked, each by its na
 
 @memories_router.post("", status_code=201, dependencies=[IdempotencyDep])
 def create_memory(memory: MemoryDep, body: requests.NewMemory) -> responses.MemoryOut:
-    """Store a memory; or return the active one that says the same."""
+    """Store a memory; return the existing one if an active memory says the same."""
     stored = memory.remember(body.content, **body.model_dump(exclude={"content"}))
     return responses.MemoryOut.model_validate(stored)
 
@@ -54,57 +55,60 @@ def search_memories(
     limit: Annotated[int | None, Query(ge=1, le=100)] = None,
     mode: requests.Mode = "hybrid",
 ) -> responses.RecallOut:
-    """Find what is relevant to a question, best first."""
+    """Search memories and messages, best first."""
     return responses.RecallOut.model_validate(memory.recall(q, top_k=limit, mode=mode))
 
 
 @memories_router.get("/keyed")
 def keyed_memory(
-    memory: MemoryDep, key: Annotated[str, Query(description="Its name.", examples=["units"])]
+    memory: MemoryDep,
+    key: Annotated[str, Query(description="Key of the memory.", examples=["units"])],
 ) -> responses.MemoryOut:
-    """Return the active memory of a key."""
+    """Return the active memory with a key."""
     return responses.MemoryOut.model_validate(memory.get(key=key))
 
 
 @memories_router.get("/stats")
 def statistics(memory: MemoryDep) -> responses.StatisticsOut:
-    """Say how much is stored."""
+    """Return statistics of the stored memories."""
     return responses.StatisticsOut.model_validate(memory.stats())
 
 
 @memories_router.get("/audit")
 def audit(
     memory: MemoryDep,
-    examples: Annotated[
-        int, Query(ge=0, description="Over 1,000 is cut to 1,000.")
-    ] = DEFAULT_AUDIT_EXAMPLES,
+    examples: Annotated[int, Query(ge=0, description="At most 1,000.")] = DEFAULT_AUDIT_EXAMPLES,
     *,
-    near: Annotated[bool, Query(description="Whether to compare them by meaning, too.")] = True,
+    near: Annotated[bool, Query(description="Whether to find near-duplicates by meaning.")] = True,
 ) -> responses.AuditOut:
-    """Say how many memories are not worth keeping, and which."""
+    """Audit the memories: count and list those of low quality."""
     return responses.AuditOut.model_validate(memory.audit(examples=examples, near=near))
 
 
 @memories_router.get("/keyed/history")
 def keyed_history(
-    memory: MemoryDep, key: Annotated[str, Query(description="Its name.", examples=["units"])]
+    memory: MemoryDep,
+    key: Annotated[str, Query(description="Key of the memory.", examples=["units"])],
 ) -> responses.HistoryOut:
-    """Return the versions of the active memory of a key, and what happened to it, oldest first."""
+    """Return versions and events of the active memory with a key, oldest first."""
     return responses.HistoryOut.model_validate(memory.history(key=key))
 
 
 @memories_router.post("/decay")
 def decay(caller: AdminDep, engine: EngineDep, owner: OwnerQuery = None) -> responses.DecayOut:
-    """Store how strong memories are by now; say which got weaker."""
+    """Update the stored strength of memories; return the ids of weaker ones."""
     ids = engine.apply_decay(owner=caller.resolve_optional_owner(owner))
     return responses.DecayOut(memories=list(ids), count=len(ids))
 
 
 @memories_router.delete("")
 def forget_all(
-    memory: MemoryDep, confirm: Annotated[Literal["all"], Query(description="That all is meant.")]
+    memory: MemoryDep,
+    confirm: Annotated[
+        Literal["all"], Query(description="Confirms that all memories are forgotten.")
+    ],
 ) -> responses.ForgetOut:
-    """Forget every memory of the owner. `restore` undoes each."""
+    """Forget all memories of the owner. `restore` undoes each."""
     del confirm
     memories: dict[str, None] = {}
     messages: set[str] = set()
@@ -114,12 +118,14 @@ def forget_all(
                 gone = memory.forget(each.id)
                 memories |= dict.fromkeys(gone.memories)
                 messages.update(gone.messages)
-    return responses.ForgetOut(memories=list(memories), messages=sorted(messages))
+    return responses.ForgetOut.model_validate(
+        ForgetResult(tuple(memories), tuple(sorted(messages)))
+    )
 
 
 @memories_router.get("/{id}")
 def get_memory(memory: MemoryDep, id: _MemoryId) -> responses.MemoryOut:
-    """Return a memory, in any state."""
+    """Return a memory in any state."""
     return responses.MemoryOut.model_validate(memory.get(id))
 
 
@@ -127,26 +133,26 @@ def get_memory(memory: MemoryDep, id: _MemoryId) -> responses.MemoryOut:
 def change_memory(
     memory: MemoryDep, id: _MemoryId, body: requests.MemoryChange
 ) -> responses.MemoryOut:
-    """Change an active memory; another content is a new version."""
+    """Update an active memory; new content creates a new version."""
     changed = memory.update(id, **body.model_dump())
     return responses.MemoryOut.model_validate(changed)
 
 
 @memories_router.delete("/{id}")
 def forget_memory(memory: MemoryDep, id: _MemoryId) -> responses.ForgetOut:
-    """Take a memory, and the sentences it came from, out of every door."""
+    """Forget a memory and the sentences it was learned from. `restore` undoes it."""
     return responses.ForgetOut.model_validate(memory.forget(id))
 
 
 @memories_router.get("/{id}/history")
 def memory_history(memory: MemoryDep, id: _MemoryId) -> responses.HistoryOut:
-    """Return its versions and what happened to it, oldest first."""
+    """Return versions and events of a memory, oldest first."""
     return responses.HistoryOut.model_validate(memory.history(id))
 
 
 @memories_router.post("/{id}/restore", dependencies=[IdempotencyDep])
 def restore_memory(memory: MemoryDep, id: _MemoryId) -> responses.MemoryOut | responses.MessageOut:
-    """Undo a forgetting or a supersession."""
+    """Restore a forgotten or superseded memory or message."""
     restored = memory.restore(id)
     is_memory = isinstance(restored, StoredMemory)
     return (responses.MemoryOut if is_memory else responses.MessageOut).model_validate(restored)
@@ -156,7 +162,7 @@ def restore_memory(memory: MemoryDep, id: _MemoryId) -> responses.MemoryOut | re
 def supersede_memory(
     memory: MemoryDep, id: _MemoryId, body: requests.SupersedeRequest
 ) -> responses.MemoryOut:
-    """Retire a memory in favour of another; return the retired one."""
+    """Supersede a memory by another; return the superseded one."""
     try:
         return responses.MemoryOut.model_validate(memory.supersede(id, body.by))
     except InvalidInput as error:
@@ -164,7 +170,7 @@ def supersede_memory(
         raise InvalidInput(named, error.problem) from None
 
 
-# --- Taking in, and finding again
+# --- Learning and recall
 
 
 recall_router = APIRouter(prefix="/v1", tags=["engine"], route_class=IdempotentRoute)
@@ -172,14 +178,14 @@ recall_router = APIRouter(prefix="/v1", tags=["engine"], route_class=IdempotentR
 
 @recall_router.post("/recall")
 def recall(memory: MemoryDep, body: requests.RecallQuery) -> responses.RecallOut:
-    """Return what is relevant to a query, best first."""
+    """Return memories and messages relevant to a query, best first."""
     asked = body.model_dump(exclude={"query"})
     return responses.RecallOut.model_validate(memory.recall(body.query, **asked))
 
 
 @recall_router.post("/context")
 def context(memory: MemoryDep, body: requests.ContextQuery) -> responses.ContextOut:
-    """Return what is relevant as text for a system prompt, with what it shows."""
+    """Return relevant memories as text for a system prompt, with the results in it."""
     asked = body.model_dump(exclude={"query"})
     return responses.ContextOut.model_validate(memory.context_with_results(body.query, **asked))
 
@@ -188,7 +194,7 @@ def context(memory: MemoryDep, body: requests.ContextQuery) -> responses.Context
 def learn(
     memory: MemoryDep, tag_messages: MessageTaggerDep, body: requests.Exchange
 ) -> responses.LearnOut:
-    """Take in one exchange: two messages, and what is worth remembering of the user's."""
+    """Learn from an exchange: log its messages and store the user's facts."""
     said = build_messages(
         body.user, body.assistant, body.at, body.action, is_truncated=body.is_truncated
     )
@@ -197,7 +203,7 @@ def learn(
 
 @recall_router.post("/ingest", status_code=201, dependencies=[IdempotencyDep])
 def ingest(memory: MemoryDep, body: requests.IngestRequest) -> responses.IngestOut:
-    """Take in a long text, and say what was kept, what not, and why."""
+    """Ingest a long text; return the status of each chunk and the reason."""
     ingested = memory.ingest(body.text, **body.model_dump(exclude={"text"}))
     return responses.IngestOut.model_validate(ingested)
 
@@ -206,12 +212,12 @@ def ingest(memory: MemoryDep, body: requests.IngestRequest) -> responses.IngestO
 def consolidate(
     caller: CallerDep, engine: EngineDep, requested: OwnerHeader = None
 ) -> list[responses.ConsolidationOut]:
-    """Make an owner's memories shorter by the rules of their profile."""
+    """Consolidate an owner's memories by the rules of their profile."""
     made = engine.consolidate(owner=caller.resolve_owner(requested))
     return [responses.ConsolidationOut.model_validate(each) for each in made]
 
 
-# --- What is withheld, forgotten and removed, by ids of memories and of messages
+# --- Quarantine, forget and purge, by ids of memories and messages
 
 
 review_router = APIRouter(prefix="/v1", tags=["review"], route_class=IdempotentRoute)
@@ -221,31 +227,31 @@ _RecordId = Annotated[str, Path(json_schema_extra={"format": "uuid"})]
 
 @review_router.get("/review")
 def review(memory: MemoryDep) -> responses.QuarantineOut:
-    """Return what is withheld from recall until it is reviewed, in the order it was stored."""
+    """Return quarantined memories and messages, oldest first."""
     return responses.QuarantineOut(quarantined=[build_record(each) for each in memory.review()])
 
 
 @review_router.post("/review/{id}/approve", dependencies=[IdempotencyDep])
 def approve(memory: MemoryDep, id: _RecordId) -> responses.MemoryOut | responses.MessageOut:
-    """Let a withheld memory or message be recalled."""
+    """Release a memory or message from quarantine."""
     return build_record(memory.approve(id))
 
 
 @review_router.post("/review/{id}/reject", dependencies=[IdempotencyDep])
 def reject(memory: MemoryDep, id: _RecordId) -> responses.ForgetOut:
-    """Forget a withheld memory or message. `restore` undoes it."""
+    """Forget a quarantined memory or message. `restore` undoes it."""
     return responses.ForgetOut.model_validate(memory.reject(id))
 
 
 @review_router.post("/forget", dependencies=[IdempotencyDep])
 def forget(memory: MemoryDep, body: requests.RecordReference) -> responses.ForgetOut:
-    """Take a memory, by id or key, or a message out of every door. `restore` undoes it."""
+    """Forget a memory, by id or key, or a message. `restore` undoes it."""
     return responses.ForgetOut.model_validate(memory.forget(body.id, key=body.key))
 
 
 @review_router.post("/purge", dependencies=[IdempotencyDep])
 def purge(memory: MemoryDep, body: requests.RecordReference) -> responses.PurgeOut:
-    """Remove a memory, by id or key, or a message for good."""
+    """Delete a memory, by id or key, or a message permanently."""
     return responses.PurgeOut.model_validate(memory.purge(body.id, key=body.key))
 
 
@@ -256,7 +262,7 @@ def message(memory: MemoryDep, id: _RecordId) -> responses.MessageOut:
 
 
 def build_record(record: StoredMemory | Message) -> responses.MemoryOut | responses.MessageOut:
-    """Return a memory or a message as it is sent."""
+    """Return the response model of a memory or a message."""
     if isinstance(record, StoredMemory):
         return responses.MemoryOut.model_validate(record)
     return responses.MessageOut.model_validate(record)

@@ -1,4 +1,4 @@
-"""What concerns the whole store, for an admin: what is else done by schedule, or by hand."""
+"""Routes for administrators: maintenance, health and metrics."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from memolith.server.problems import FieldError, Problem
 from memolith.server.readiness import Readiness
 from memolith.server.rest import requests, responses
 
-# What is meant where no body comes.
+# Defaults for requests without a body.
 _ALL_OWNERS: Final = requests.OwnerRequest.model_validate({})
 _DEFAULT_CLEANUP: Final = requests.CleanupRequest.model_validate({})
 _DEFAULT_DRAIN: Final = requests.DrainRequest.model_validate({})
@@ -25,7 +25,7 @@ upkeep_router = APIRouter(prefix="/v1/upkeep", tags=["upkeep"], route_class=Auth
 def cleanup(
     caller: AdminDep, engine: EngineDep, body: requests.CleanupRequest = _DEFAULT_CLEANUP
 ) -> responses.CountOut:
-    """Let memories fade that are too weak, restorably; say how many those are."""
+    """Fade weak memories, restorably; return their number."""
     owner = caller.resolve_optional_owner(body.owner)
     count = engine.cleanup(owner=owner, below=body.below, dry_run=body.dry_run)
     return responses.CountOut(count=count)
@@ -35,7 +35,7 @@ def cleanup(
 def expire(
     caller: AdminDep, engine: EngineDep, body: requests.OwnerRequest = _ALL_OWNERS
 ) -> responses.CountOut:
-    """Mark the memories whose time is up as expired; say how many those are."""
+    """Expire memories whose time is over; return their number."""
     return responses.CountOut(count=engine.expire(owner=caller.resolve_optional_owner(body.owner)))
 
 
@@ -43,14 +43,14 @@ def expire(
 def consolidate(
     caller: AdminDep, engine: EngineDep, body: requests.OwnerRequest = _ALL_OWNERS
 ) -> list[responses.ConsolidationOut]:
-    """Make memories shorter by the rules of their owners' profiles; say what was made."""
+    """Consolidate memories by the rules of their owners' profiles; return the results."""
     made = engine.consolidate(owner=caller.resolve_optional_owner(body.owner))
     return [responses.ConsolidationOut.model_validate(each) for each in made]
 
 
 @upkeep_router.post("/work")
 def work(_: AdminDep, engine: EngineDep) -> list[responses.WorkOut]:
-    """Do what waits for a model and nobody else does."""
+    """Run pending model work that no other process runs."""
     return [responses.WorkOut.model_validate(each) for each in engine.work()]
 
 
@@ -58,17 +58,17 @@ def work(_: AdminDep, engine: EngineDep) -> list[responses.WorkOut]:
 def drain(
     _: AdminDep, engine: EngineDep, body: requests.DrainRequest = _DEFAULT_DRAIN
 ) -> responses.DrainOut:
-    """Wait until the background has tried all that waits now; say whether it has."""
+    """Wait until the background has tried all pending work; return whether it has."""
     return responses.DrainOut(drained=engine.drain(body.timeout_s))
 
 
 @upkeep_router.post("/flush", status_code=204)
 def flush(_: AdminDep, engine: EngineDep) -> None:
-    """Write what waits to be written: access counts."""
+    """Write buffered access counts to the store."""
     engine.flush()
 
 
-# --- Whether the server is well, and what it has counted
+# --- Health and metrics
 
 
 operations_router = APIRouter(tags=["operations"], route_class=AuthenticatedRoute)
@@ -77,31 +77,31 @@ LIVENESS_PATH, READINESS_PATH = "/healthz", "/readyz"
 
 
 class LivenessOut(BaseModel):
-    """The server is well."""
+    """The server is running."""
 
     status: Literal["ok"] = "ok"
 
 
 class ReadinessOut(LivenessOut):
-    """The server can do what it is there for."""
+    """The server is ready."""
 
     checks: dict[str, str] = Field(
-        description="How each thing is that was looked at.",
+        description="State of each check.",
         examples=[{"read": "ok", "write": "ok", "embedder": "ok", "worker": "ok"}],
     )
 
 
 @operations_router.get(LIVENESS_PATH)
 async def healthz() -> LivenessOut:
-    """Say that the process answers."""
+    """Report that the process is running."""
     return LivenessOut()
 
 
 @operations_router.get(READINESS_PATH)
 async def readyz(request: Request) -> ReadinessOut:
-    """Say that the store can be read and written, the embedder answers, and the worker works.
+    """Report whether the store, the embedder and the job scheduler work.
 
-    A problem names what is not so in `errors`: "failed", "slow", or "read-only".
+    If not, `errors` lists the failed checks with their state: "failed", "slow" or "read-only".
     """
     readiness: Readiness = request.app.state.readiness
     states = await readiness.get_states()
@@ -114,7 +114,7 @@ async def readyz(request: Request) -> ReadinessOut:
 
 @operations_router.get("/metrics", response_class=Response)
 def metrics(_: AdminDep, request: Request) -> Response:
-    """Return what was counted, as Prometheus reads it."""
+    """Return the metrics in Prometheus' text format."""
     return Response(
         request.app.state.metrics.text(), media_type="text/plain; version=0.0.4; charset=utf-8"
     )

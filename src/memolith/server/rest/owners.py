@@ -1,4 +1,4 @@
-"""Conversations: their messages, their ends, and making their history shorter."""
+"""Routes for sessions and owners: profile, base memory, usage, erasure, export and import."""
 
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ from memolith.server.rest import requests, responses
 
 sessions_router = APIRouter(prefix="/v1/sessions", tags=["sessions"], route_class=IdempotentRoute)
 
-_SessionName = Annotated[requests.Name, Path(description="The conversation's name.")]
+_SessionName = Annotated[requests.Name, Path(description="Name of the session.")]
 
 
 @sessions_router.get("")
 def list_sessions(memory: MemoryDep) -> list[responses.SessionOut]:
-    """List conversations, in the order in which they were first logged."""
+    """List sessions, oldest first."""
     return [responses.SessionOut.model_validate(each) for each in memory.sessions()]
 
 
 @sessions_router.get("/recent")
 def recent_messages(
     memory: MemoryDep,
-    limit: Annotated[int, Query(ge=0, description="Over 1,000 is cut to 1,000.")] = 20,
-    session: Annotated[requests.Name | None, Query(description="None: of all.")] = None,
+    limit: Annotated[int, Query(ge=0, description="At most 1,000.")] = 20,
+    session: Annotated[requests.Name | None, Query(description="Default: all sessions.")] = None,
 ) -> responses.MessagesOut:
-    """Return the last messages, oldest first."""
+    """Return the latest messages, oldest first."""
     found = memory.recent(limit, session=session)
     return responses.MessagesOut(
         messages=[responses.MessageOut.model_validate(each) for each in found]
@@ -45,9 +45,9 @@ def list_messages(
     memory: MemoryDep,
     session: _SessionName,
     limit: Annotated[int, Query(ge=0, le=1000)] = 100,
-    after: Annotated[int, Query(ge=0, description="The sequence number before.")] = 0,
+    after: Annotated[int, Query(ge=0, description="Sequence number of the previous message.")] = 0,
 ) -> responses.MessagesOut:
-    """Return a conversation's messages, in order."""
+    """Return a session's messages, in order."""
     found = memory.messages(session, limit=limit, after=after)
     return responses.MessagesOut(
         messages=[responses.MessageOut.model_validate(each) for each in found]
@@ -61,7 +61,7 @@ def log_messages(
     tag_messages: MessageTaggerDep,
     body: requests.NewMessages,
 ) -> responses.LearnOut:
-    """Log messages of any number of speakers, in order: all of them, or none."""
+    """Log messages of any speakers in order: all of them or none."""
     messages = [
         Message(each.speaker, each.content, each.role, each.at, each.external_id, learn=each.learn)
         for each in body.messages
@@ -71,21 +71,21 @@ def log_messages(
 
 @sessions_router.post("/{session:path}/end", status_code=204, dependencies=[IdempotencyDep])
 def end_session(memory: MemoryDep, session: _SessionName) -> None:
-    """Mark a conversation as ended."""
+    """Mark a session as ended."""
     memory.end_session(session)
 
 
 @sessions_router.post("/{session:path}/compress", dependencies=[IdempotencyDep])
 def compress(
     memory: MemoryDep, session: _SessionName, body: requests.CompressRequest
-) -> responses.CompressOut:
-    """Make a history shorter, where that is due; what goes is remembered."""
+) -> responses.CompressionOut:
+    """Compress a chat history if it is too long; the removed part is remembered."""
     window = body.context_window
     compressed = memory.compress(body.messages, session=session, context_window=window)
-    return responses.CompressOut.model_validate(compressed)
+    return responses.CompressionOut.model_validate(compressed)
 
 
-# --- An owner as a whole: profile, base memory, what waits for a model, what it cost, their end
+# --- Owners
 
 
 owners_router = APIRouter(prefix="/v1", tags=["owners"], route_class=IdempotentRoute)
@@ -93,14 +93,14 @@ owners_router = APIRouter(prefix="/v1", tags=["owners"], route_class=IdempotentR
 
 @owners_router.get("/profile")
 def profile(memory: MemoryDep, engine: EngineDep) -> responses.ProfilesOut:
-    """Return the owner's profile, and those that there are."""
-    known = [responses.ProfileOut.model_validate(each) for each in engine.profiles()]
+    """Return the owner's profile and the available profiles."""
+    known = [responses.ProfileInfoOut.model_validate(each) for each in engine.profiles()]
     return responses.ProfilesOut(profile=memory.profile(), profiles=known)
 
 
 @owners_router.put("/profile", dependencies=[IdempotencyDep])
 def switch_profile(memory: MemoryDep, body: requests.ProfileRequest) -> responses.ProfileSwitchOut:
-    """Let another profile hold from now on; say what that changes."""
+    """Switch to another profile; return the changes."""
     switched = memory.switch_profile(body.name, dry_run=body.dry_run)
     return responses.ProfileSwitchOut.model_validate(switched)
 
@@ -109,32 +109,34 @@ def switch_profile(memory: MemoryDep, body: requests.ProfileRequest) -> response
 def equivalent_kind(
     memory: MemoryDep, kind: Annotated[str, Query(description="Of `standard`.", examples=["fact"])]
 ) -> responses.KindOut:
-    """Return what the owner's profile calls a kind of `standard`."""
+    """Return the kind of the owner's profile that corresponds to a kind of `standard`."""
     return responses.KindOut(kind=memory.equivalent_kind(kind))
 
 
 @owners_router.get("/profiles")
 def profiles(
     caller: CallerDep, engine: EngineDep, requested: OwnerHeader = None
-) -> list[responses.ProfileOut]:
-    """Return the profiles that an owner can have; no owner needs to be named."""
+) -> list[responses.ProfileInfoOut]:
+    """Return the available profiles; no owner is needed."""
     caller.resolve_optional_owner(requested)
-    return [responses.ProfileOut.model_validate(each) for each in engine.profiles()]
+    return [responses.ProfileInfoOut.model_validate(each) for each in engine.profiles()]
 
 
 @owners_router.get("/base-memory")
 def base_memory(
     memory: MemoryDep,
-    as_of: Annotated[datetime | None, Query(description="As it stood then.")] = None,
+    as_of: Annotated[
+        datetime | None, Query(description="Return the version valid at this time.")
+    ] = None,
 ) -> responses.BaseMemoryOut | None:
-    """Return the living document about the owner; null: there is none."""
+    """Return the owner's base memory; null if there is none."""
     found = memory.base_memory(as_of=as_of)
     return None if found is None else responses.BaseMemoryOut.model_validate(found)
 
 
 @owners_router.put("/base-memory", dependencies=[IdempotencyDep])
 def set_base_memory(memory: MemoryDep, body: requests.NewBaseMemory) -> responses.BaseMemoryOut:
-    """Let the base memory say this from now on; the version before is kept."""
+    """Replace the base memory's content by a new version."""
     return responses.BaseMemoryOut.model_validate(memory.set_base_memory(body.content))
 
 
@@ -151,13 +153,13 @@ def base_memory_versions(memory: MemoryDep) -> responses.BaseMemoriesOut:
 def roll_back_base_memory(
     memory: MemoryDep, body: requests.RollBackRequest
 ) -> responses.BaseMemoryOut:
-    """Let the base memory say again what it said in an earlier version."""
+    """Restore the base memory's content of an earlier version."""
     return responses.BaseMemoryOut.model_validate(memory.roll_back_base_memory(body.version))
 
 
 @owners_router.get("/summaries")
 def summaries(memory: MemoryDep) -> list[responses.MemoryOut]:
-    """Return the active memories that stand for others or for messages, oldest first."""
+    """Return the active summaries, oldest first."""
     return [responses.MemoryOut.model_validate(each) for each in memory.summaries()]
 
 
@@ -165,34 +167,34 @@ def summaries(memory: MemoryDep) -> list[responses.MemoryOut]:
 def undo_consolidation(
     memory: MemoryDep, id: Annotated[str, Path(json_schema_extra={"format": "uuid"})]
 ) -> responses.MemoryOut:
-    """Take a summary back: what it stands for is recalled as before."""
+    """Undo a consolidation: forget the summary and restore its sources."""
     return responses.MemoryOut.model_validate(memory.undo_consolidation(id))
 
 
 @owners_router.get("/backlog")
 def backlog(memory: MemoryDep) -> responses.PendingWorkOut:
-    """Return what waits to be learned from with a model, and what failed too often."""
+    """Return the pending and the failed model work."""
     return responses.PendingWorkOut.model_validate(memory.backlog())
 
 
 @owners_router.post("/retry", status_code=204, dependencies=[IdempotencyDep])
 def retry(memory: MemoryDep) -> None:
-    """Let work that failed be tried again at once."""
+    """Retry failed work now."""
     memory.retry()
 
 
 @owners_router.get("/usage")
 def usage(
     memory: MemoryDep,
-    since: Annotated[datetime | None, Query(description="None: in this hour.")] = None,
-) -> responses.UsageOut:
-    """Return what language models were asked for the owner, and what it cost."""
-    return responses.UsageOut.model_validate(memory.usage(since=since))
+    since: Annotated[datetime | None, Query(description="Default: the current hour.")] = None,
+) -> responses.UsageReportOut:
+    """Return the owner's use of language models, and its cost."""
+    return responses.UsageReportOut.model_validate(memory.usage(since=since))
 
 
 @owners_router.get("/owners")
 def owners(_: AdminDep, engine: EngineDep) -> responses.OwnersOut:
-    """Return the ids of all who have something stored."""
+    """Return the ids of all owners with stored data."""
     return responses.OwnersOut(owners=engine.owners())
 
 
@@ -200,13 +202,15 @@ def owners(_: AdminDep, engine: EngineDep) -> responses.OwnersOut:
 def erase_owner(
     caller: AdminDep,
     engine: EngineDep,
-    confirm: Annotated[str, Query(description="The owner's id: nothing undoes it.")],
+    confirm: Annotated[
+        str, Query(description="Id of the owner, to confirm. Erasure cannot be undone.")
+    ],
     requested: OwnerHeader = None,
 ) -> responses.EraseOut:
-    """Remove everything of an owner for good, and the owner's key."""
+    """Erase an owner: delete all data and the encryption key permanently."""
     owner = caller.resolve_owner(requested)
     if confirm != owner:
-        raise InvalidInput("confirm", "must be the id of the owner who is to be erased")
+        raise InvalidInput("confirm", "must be the id of the owner to erase")
     return responses.EraseOut.model_validate(engine.erase(owner))
 
 
@@ -214,17 +218,17 @@ def erase_owner(
 def rotate_key(
     caller: AdminDep, engine: EngineDep, requested: OwnerHeader = None
 ) -> responses.KeyVersionOut:
-    """Encrypt everything of an owner with a new key, and destroy the one before."""
+    """Reencrypt an owner's data with a new key and destroy the old key."""
     return responses.KeyVersionOut(version=engine.rotate_key(caller.resolve_owner(requested)))
 
 
 @owners_router.post("/owner/readmit", status_code=204)
 def readmit_owner(caller: AdminDep, engine: EngineDep, requested: OwnerHeader = None) -> None:
-    """Let an erased owner begin again, with nothing."""
+    """Allow an erased owner to store data again."""
     engine.readmit(caller.resolve_owner(requested))
 
 
-# --- Everything of an owner, out and in
+# --- Export and import
 
 
 transfer_router = APIRouter(prefix="/v1", tags=["transfer"], route_class=IdempotentRoute)
@@ -244,7 +248,7 @@ _EXPORT_EXAMPLE = (
     responses={200: {"content": {NDJSON: {"schema": {"type": "string"}}}}},
 )
 def export(memory: MemoryDep, clock: ClockDep) -> StreamingResponse:
-    """Return all messages and memories as JSON lines, as `memolith export` writes them."""
+    """Export all messages and memories as JSON lines, as `memolith export` does."""
     lines = jsonl.write_export(memory.export(), memory.owner_id, clock.now())
     return StreamingResponse(lines, media_type=NDJSON)
 
@@ -253,10 +257,10 @@ def export(memory: MemoryDep, clock: ClockDep) -> StreamingResponse:
 def import_(
     memory: MemoryDep, body: Annotated[bytes, Body(media_type=NDJSON, examples=[_EXPORT_EXAMPLE])]
 ) -> responses.ImportOut:
-    """Store what an export gave, unchanged: all or nothing. What is there already stays."""
+    """Import an export unchanged: all or nothing. Existing records are skipped."""
     file = BytesIO(body)
     if not jsonl.is_export(file):
-        raise InvalidInput("body", "is no export of Memolith")
+        raise InvalidInput("body", "is not a Memolith export")
     return responses.ImportOut.model_validate(
         memory.import_(list(jsonl.read_export(file, "body", memory.owner_id)))
     )

@@ -1,4 +1,4 @@
-"""What fields are made of."""
+"""Request models of the REST API."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _NO_CONTROL = "[^\\x00-\\x1f\\x7f-\\x9f]"
 _NAME = rf"^{_NO_CONTROL}*[^\s\x00-\x1f\x7f-\x9f]{_NO_CONTROL}*$"
 
 Name = Annotated[str, Field(min_length=1, max_length=256, pattern=_NAME)]
-"""Of a session, a tag, a key, a speaker."""
+"""Name of a session, tag, key or speaker."""
 
 Text = Annotated[str, Field(min_length=1, pattern=r"\S")]
 
@@ -27,18 +27,19 @@ Lifetime = Annotated[
 ]
 
 _MAX_DEPTH = 100
-"""Schemas of tools nest some twenty deep; from a thousand on JSON is not written. A guess."""
+"""Maximum nesting depth. A guess: tool schemas nest some twenty levels; JSON encoders fail at a
+thousand."""
 
 
 def _require_number(value: object) -> object:
-    """Refuse what is no number, though it could be taken for one."""
+    """Reject booleans and strings, which pydantic would convert to numbers."""
     if isinstance(value, (bool, str)):
-        raise ValueError("must be a number")  # noqa: TRY004 - what pydantic expects
+        raise ValueError("must be a number")  # noqa: TRY004 - pydantic expects a ValueError
     return value
 
 
 def is_too_deep(value: object) -> bool:
-    """Tell whether a value is nested deeper than anything that is worth reading."""
+    """Return whether a value exceeds the maximum nesting depth."""
     level = [value]
     for _ in range(_MAX_DEPTH):
         level = [
@@ -51,13 +52,13 @@ def is_too_deep(value: object) -> bool:
 
 
 def _require_encodable(value: Any) -> Any:
-    """Refuse what can't be answered, as it can't be encoded: lone surrogates, endless depths."""
+    """Reject values that a response could not encode: lone surrogates and deep nesting."""
     if is_too_deep(value):
-        raise ValueError("is nested too deep")
+        raise ValueError("is nested too deeply")
     try:
         json.dumps(value, ensure_ascii=False).encode()
     except UnicodeEncodeError:
-        raise ValueError("holds a lone surrogate") from None
+        raise ValueError("contains a lone surrogate") from None
     return value
 
 
@@ -76,7 +77,7 @@ Instant = Annotated[datetime, Field(examples=[EXAMPLE_INSTANT])]
 Mode = Literal["hybrid", "vector", "keyword"]
 
 
-# --- What the service is asked: bodies, each with an example
+# --- Request bodies, each with an example
 
 
 def _with_example(body: dict[str, Any]) -> ConfigDict:
@@ -84,7 +85,7 @@ def _with_example(body: dict[str, Any]) -> ConfigDict:
 
 
 class RequestModel(BaseModel):
-    """A body: what it does not know, it refuses."""
+    """Base of the request models; rejects unknown fields."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -104,8 +105,10 @@ class NewMemory(RequestModel):
     )
 
     content: Text = Field(max_length=8_000, examples=["Prefers metric units"])
-    kind: str | None = Field(None, description="One of the profile's kinds; none: by its cues.")
-    importance: Importance | None = Field(None, description="None: by its cues.")
+    kind: str | None = Field(
+        None, description="One of the profile's kinds; default: classified by its text."
+    )
+    importance: Importance | None = Field(None, description="Default: estimated from the text.")
     key: Name | None = Field(None, description="Unique among active memories.", examples=["units"])
     tags: list[Name] = Field(default_factory=list, max_length=64, examples=[["style"]])
     expires_in: Lifetime = ""
@@ -116,14 +119,14 @@ class NewMemory(RequestModel):
 
 
 class MemoryChange(RequestModel):
-    """What is to be changed of a memory; the rest stays."""
+    """Changes of a memory; omitted fields stay unchanged."""
 
     model_config = _with_example(
         {"content": "Prefers metric units, and miles when driving", "importance": 0.9}
     )
 
     content: Text | None = Field(
-        None, max_length=8_000, description="Another one is a new version."
+        None, max_length=8_000, description="New content creates a new version."
     )
     kind: str | None = None
     importance: Importance | None = None
@@ -135,7 +138,7 @@ class MemoryChange(RequestModel):
 
 
 class SupersedeRequest(RequestModel):
-    """What takes a memory's place."""
+    """The memory that supersedes another."""
 
     model_config = _with_example({"by": EXAMPLE_ID})
 
@@ -143,7 +146,7 @@ class SupersedeRequest(RequestModel):
 
 
 class NewMessage(RequestModel):
-    """One turn of a conversation."""
+    """A message of a conversation."""
 
     model_config = _with_example(
         {
@@ -154,15 +157,19 @@ class NewMessage(RequestModel):
     )
 
     content: Text = Field(max_length=1_000_000, examples=["My name is Alice and I live in Oslo"])
-    speaker: Name | None = Field(None, description="Their name, where there is one.")
-    role: Role | None = Field(None, description="None: by the speaker's name, else the user.")
-    at: datetime | None = Field(None, description="When it was said; none: now.")
-    external_id: Name | None = Field(None, description="The same one is not logged twice.")
-    learn: bool = Field(True, description="Whether it is learned from.")
+    speaker: Name | None = Field(None, description="Name of the speaker.")
+    role: Role | None = Field(
+        None, description="Default: derived from the speaker's name, otherwise user."
+    )
+    at: datetime | None = Field(None, description="Time of the message; default: now.")
+    external_id: Name | None = Field(
+        None, description="Messages with a known external id are skipped."
+    )
+    learn: bool = Field(True, description="Whether to learn from the message.")
 
 
 class NewMessages(RequestModel):
-    """Turns to log, in order."""
+    """Messages to log, in order."""
 
     model_config = _with_example(
         {
@@ -182,7 +189,7 @@ class NewMessages(RequestModel):
 
 
 class Exchange(RequestModel):
-    """What the user said, and the reply."""
+    """A user message and the reply."""
 
     model_config = _with_example(
         {
@@ -196,27 +203,27 @@ class Exchange(RequestModel):
     assistant: str | None = Field(None, examples=["Nice to meet you!"])
     session: Name = "default"
     at: datetime | None = None
-    action: str = Field("", description="IGNORE: logged, and never learned from.")
-    is_truncated: bool = Field(False, description="Whether the reply broke off.")
+    action: str = Field("", description="With IGNORE, the exchange is logged but not learned from.")
+    is_truncated: bool = Field(False, description="Whether the reply is incomplete.")
 
 
 class Query(RequestModel):
-    """What is asked."""
+    """Fields of all queries."""
 
     query: Text = Field(examples=["Which units should I use?"])
     token_budget: Count = Field(2000, ge=0)
-    top_k: Count | None = Field(None, ge=0, description="Over 100 is cut to 100.")
+    top_k: Count | None = Field(None, ge=0, description="At most 100.")
     kinds: list[str] | None = None
     session: Name | None = None
     tags: list[Name] | None = Field(None, max_length=64)
     since: datetime | None = None
     until: datetime | None = None
-    as_of: datetime | None = Field(None, description="What was known then.")
-    touch: bool = Field(True, description="Whether it counts as a use of what is found.")
+    as_of: datetime | None = Field(None, description="Search the state of knowledge at this time.")
+    touch: bool = Field(True, description="Whether to count the results as accessed.")
 
 
 class RecallQuery(Query):
-    """What is asked, and how it is looked for."""
+    """A recall query."""
 
     model_config = _with_example(
         {"query": "Which units should I use?", "top_k": 5, "token_budget": 2000}
@@ -224,22 +231,22 @@ class RecallQuery(Query):
 
     mode: Mode = "hybrid"
     include_compressed: bool = False
-    trace: bool = Field(False, description="Whether to say how the answer came about.")
+    trace: bool = Field(False, description="Whether to return a trace of the search.")
 
 
 class ContextQuery(Query):
-    """What is asked, and how things stand now."""
+    """A query for prompt text, with the current state."""
 
     model_config = _with_example({"query": "Which units should I use?", "token_budget": 1000})
 
     state: str = ""
     exclude: list[str] = Field(
-        default_factory=list, max_length=10_000, description="Ids to leave out."
+        default_factory=list, max_length=10_000, description="Ids of records to exclude."
     )
 
 
 class IngestRequest(RequestModel):
-    """A long text to take in."""
+    """A long text to ingest."""
 
     model_config = _with_example(
         {
@@ -259,7 +266,7 @@ class IngestRequest(RequestModel):
 
 
 class NewBaseMemory(RequestModel):
-    """What the base memory is to say."""
+    """New content of the base memory."""
 
     model_config = _with_example({"content": "Alice lives in Oslo and prefers metric units."})
 
@@ -267,7 +274,7 @@ class NewBaseMemory(RequestModel):
 
 
 class CompressRequest(RequestModel):
-    """A conversation to make shorter."""
+    """A chat history to compress."""
 
     model_config = _with_example(
         {
@@ -284,7 +291,7 @@ class CompressRequest(RequestModel):
 
 
 class RecordReference(RequestModel):
-    """One memory, by its id or by its key, or one message by its id."""
+    """A memory, by id or key, or a message, by id."""
 
     model_config = _with_example({"key": "units"})
 
@@ -293,16 +300,16 @@ class RecordReference(RequestModel):
 
 
 class ProfileRequest(RequestModel):
-    """Which profile is to hold from now on."""
+    """The profile to switch to."""
 
     model_config = _with_example({"name": "facts", "dry_run": True})
 
     name: Name
-    dry_run: bool = Field(False, description="Only say what would change.")
+    dry_run: bool = Field(False, description="Return the changes without applying them.")
 
 
 class RollBackRequest(RequestModel):
-    """Which version is to hold again."""
+    """The version to restore."""
 
     model_config = _with_example({"version": 1})
 
@@ -310,17 +317,19 @@ class RollBackRequest(RequestModel):
 
 
 class CleanupRequest(RequestModel):
-    """Which memories are to fade."""
+    """Criteria of memories to fade."""
 
     model_config = _with_example({"owner": "alice", "below": 0.1, "dry_run": True})
 
-    owner: Name | None = Field(None, description="Whose; none: everybody's.")
-    below: Importance | None = Field(None, description="None: as the profile says.")
-    dry_run: bool = Field(False, description="Only count them.")
+    owner: Name | None = Field(None, description="Owner; all owners if omitted.")
+    below: Importance | None = Field(
+        None, description="Strength limit; default: that of the profile."
+    )
+    dry_run: bool = Field(False, description="Count the memories without fading them.")
 
 
 class OwnerRequest(RequestModel):
-    """Whose memories are meant."""
+    """An owner, or all owners."""
 
     model_config = _with_example({"owner": "alice"})
 
@@ -328,7 +337,7 @@ class OwnerRequest(RequestModel):
 
 
 class DrainRequest(RequestModel):
-    """For how long to wait."""
+    """Maximum time to wait."""
 
     model_config = _with_example({"timeout_s": 5})
 

@@ -1,408 +1,255 @@
-"""What the service answers."""
+"""Response models, generated from the library's dataclasses.
+
+A field of a dataclass is published under the same name. Properties are published only if
+`_PROPERTIES` lists them.
+"""
 
 from __future__ import annotations
 
+import types
+from collections.abc import Mapping
+from dataclasses import fields, is_dataclass
 from datetime import datetime
-from typing import Annotated, Any, Literal
+from functools import cache
+from typing import TYPE_CHECKING, Annotated, Any, Union, get_args, get_origin, get_type_hints
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, create_model
+from pydantic.fields import FieldInfo
 
-from memolith.domain.memories import Action, Origin, State
-from memolith.domain.messages import Role
-from memolith.domain.owners import WorkKind
-from memolith.domain.recall import DropReason
-from memolith.server.rest.requests import Id, Importance, Instant
+from memolith.domain.memories import (
+    BaseMemory,
+    Event,
+    History,
+    Memory,
+    Page,
+    Source,
+    Version,
+)
+from memolith.domain.messages import Message, Role, Session
+from memolith.domain.owners import PendingWork, Statistics
+from memolith.domain.recall import DroppedCandidate, RecalledItem, RecallResult, RecallTrace
+from memolith.domain.records import Record
+from memolith.domain.reports import Audit, AuditExample, IngestResult
+from memolith.server.rest.requests import EXAMPLE_ID, EXAMPLE_INSTANT
+from memolith.services.chat import UsageReport
+from memolith.services.compress import CompressionResult
+from memolith.services.context import Context
+from memolith.services.inspect import ProfileInfo
+from memolith.services.learn import LearnResult
+from memolith.services.lifecycle import ForgetResult
+from memolith.services.purge import EraseResult, PurgeResult
+from memolith.services.summarise import ConsolidationResult
+from memolith.services.switch_profile import ProfileSwitch
+from memolith.services.transfer import ImportResult
+from memolith.services.work import WorkResult
+
+_OMITTED: Mapping[type, frozenset[str]] = {Message: frozenset({"learn"})}
+"""Fields that are not published: arguments of a call, which are not stored."""
+
+_PROPERTIES: Mapping[type, tuple[str, ...]] = {
+    RecallResult: ("budget_used",),
+    RecalledItem: ("id", "kind", "text"),
+}
+"""Properties that are published as fields."""
+
+_KindChange = Annotated[list[str | int], Field(min_length=3, max_length=3)]
+_TYPES: Mapping[tuple[type, str], Any] = {
+    (Message, "role"): Role,
+    (Message, "at"): datetime,
+    (ProfileSwitch, "kinds"): list[_KindChange],
+}
+"""Types that differ from the dataclass: optional fields that are always set in a response, and a
+tuple, which OpenAPI tools cannot read.
+"""
+
+_ID = Field(description="UUIDv7.", examples=[EXAMPLE_ID], json_schema_extra={"format": "uuid"})
+_INSTANT = Field(examples=[EXAMPLE_INSTANT])
+_COMPACTED = Field(description="Whether the store's own logs no longer contain the data.")
+
+_FIELDS: Mapping[tuple[type, str], FieldInfo] = {
+    (Memory, "id"): _ID,
+    (Memory, "owner_id"): Field(examples=["alice"]),
+    (Memory, "kind"): Field(examples=["preference"]),
+    (Memory, "content"): Field(examples=["Prefers metric units"]),
+    (Memory, "created_at"): _INSTANT,
+    (Memory, "updated_at"): _INSTANT,
+    (Memory, "key"): Field(examples=["units"]),
+    (Memory, "tags"): Field(examples=[["style"]]),
+    (Memory, "importance"): Field(ge=0, le=1, examples=[0.8]),
+    (Message, "id"): _ID,
+    (Message, "at"): _INSTANT,
+    (Source, "id"): _ID,
+    (Event, "record_id"): _ID,
+    (Event, "at"): _INSTANT,
+    (Version, "valid_from"): _INSTANT,
+    (BaseMemory, "valid_from"): _INSTANT,
+    (DroppedCandidate, "id"): _ID,
+    (RecalledItem, "id"): _ID,
+    (RecalledItem, "text"): Field(description="The relevant passage of the record's content."),
+    (RecallTrace, "dense_text"): Field(description="The text that was embedded for the query."),
+    (RecallTrace, "terms"): Field(description="The terms of the keyword search."),
+    (RecallResult, "relevance"): Field(
+        description="Probability that some result answers the query, 0 to 1; null if unknown."
+    ),
+    (RecallResult, "likely_unanswerable"): Field(
+        description="Whether the results probably do not answer the query. Results are returned"
+        " nevertheless."
+    ),
+    (RecallResult, "trace"): Field(description="Only if requested."),
+    (Page, "total"): Field(description="Number of matching memories on all pages."),
+    (Page, "cursor"): Field(description="Cursor of the next page; null on the last page."),
+    (Statistics, "vectors_pending"): Field(
+        description="Vectors not yet copied to the external vector index."
+    ),
+    (AuditExample, "duplicate_of"): Field(description="Id of the memory that it repeats."),
+    (Audit, "near"): Field(description="Near-duplicates in meaning; not counted as junk."),
+    (Session, "number"): Field(description="Number of the session within its owner, from 1."),
+    (Session, "started_at"): _INSTANT,
+    (Session, "last_at"): _INSTANT,
+    (PurgeResult, "compacted"): _COMPACTED,
+    (EraseResult, "compacted"): _COMPACTED,
+    (ProfileInfo, "description"): Field(description="When to choose the profile."),
+    (ProfileSwitch, "kinds"): Field(
+        description="Old kind, new kind and number of memories.",
+        examples=[[["fact", "fact", 3]]],
+    ),
+    (UsageReport, "since"): _INSTANT,
+}
+"""Formats, limits, examples and descriptions in the OpenAPI document."""
 
 
 class ResponseModel(BaseModel):
-    """A part of an answer, read from the library's values."""
+    """Base of the response models; reads attributes of the library's values."""
 
     model_config = ConfigDict(from_attributes=True)
 
 
-class SourceOut(ResponseModel):
-    """What a memory was made from."""
-
-    id: Id
-    record_type: Literal["message", "memory"]
-    external_id: str | None = None
-
-
-class MemoryOut(ResponseModel):
-    """One remembered thing, at one version."""
-
-    id: Id
-    owner_id: str = Field(examples=["alice"])
-    kind: str = Field(examples=["preference"])
-    content: str = Field(examples=["Prefers metric units"])
-    created_at: Instant
-    updated_at: Instant
-    key: str | None = Field(None, examples=["units"])
-    summary: str | None = None
-    tags: list[str] = Field(examples=[["style"]])
-    importance: Importance
-    strength: float
-    access_count: int
-    accessed_at: datetime | None = None
-    happened_at: datetime | None = None
-    expires_at: datetime | None = None
-    state: State
-    superseded_by: str | None = None
-    session_id: str | None = None
-    sources: list[SourceOut]
-    compressed: bool
-    origin: Origin
-    version: int
-    previous_kind: str | None = None
-
-
-class PageOut(ResponseModel):
-    """A page of memories, newest first."""
-
-    memories: list[MemoryOut]
-    total: int = Field(description="How many match in all.")
-    cursor: str | None = Field(None, description="For the next page; none on the last.")
-
-
-class EventOut(ResponseModel):
-    """One change."""
-
-    record_id: Id
-    action: Action
-    at: Instant
-    actor: str
-    version: int
-    details: dict[str, str]
-
-
-class VersionOut(ResponseModel):
-    """One version, and when it held."""
-
-    memory: MemoryOut
-    valid_from: Instant
-    valid_to: datetime | None = None
-
-
-class HistoryOut(ResponseModel):
-    """How a memory came to be what it is, oldest first."""
-
-    versions: list[VersionOut]
-    events: list[EventOut]
-
-
-class ForgetOut(ResponseModel):
-    """What a forgetting has touched."""
-
-    memories: list[str]
-    messages: list[str]
-
-
-class StatisticsOut(ResponseModel):
-    """How much an owner has stored."""
-
-    total_count: int
-    with_embeddings: int
-    avg_importance: float
-    by_kind: dict[str, int]
-    by_state: dict[str, int]
-    messages: int
-    sessions: int
-    vectors: int
-    vectors_pending: int = Field(
-        description="Vectors that Chroma does not have yet, where it searches."
+@cache
+def build_response_model(cls: type) -> type[ResponseModel]:
+    """Return the response model of a dataclass, named like it with "Out" in place of "Result"."""
+    hints = get_type_hints(cls)
+    omitted = _OMITTED.get(cls, frozenset())
+    names = [each.name for each in fields(cls) if each.name not in omitted]
+    published = {name: hints[name] for name in names}
+    for name in _PROPERTIES.get(cls, ()):
+        published[name] = get_type_hints(getattr(cls, name).fget)["return"]
+    declared: dict[str, Any] = {
+        name: (_annotate(cls, name, annotation), ...) for name, annotation in published.items()
+    }
+    summary = (cls.__doc__ or "").partition("\n")[0]
+    return create_model(
+        f"{cls.__name__.removesuffix('Result')}Out",
+        __base__=ResponseModel,
+        __doc__=summary,
+        __module__=__name__,
+        **declared,
     )
 
 
-class AuditExampleOut(ResponseModel):
-    """A memory that is not worth keeping, and why."""
-
-    id: str
-    text: str
-    reason: str
-    duplicate_of: str | None = Field(description="The memory that it repeats.")
-    similarity: float | None
+def _annotate(cls: type, name: str, annotation: Any) -> Any:
+    published = _TYPES.get((cls, name)) or _convert_annotation(annotation)
+    info = _FIELDS.get((cls, name))
+    return published if info is None else Annotated[published, info]
 
 
-class AuditCategoryOut(ResponseModel):
-    """The memories of which one thing is true."""
-
-    count: int
-    rate: float
-    ids: list[str]
-    examples: list[AuditExampleOut]
-    reasons: dict[str, int]
-
-
-class AuditOut(ResponseModel):
-    """How many memories are not worth keeping."""
-
-    memories: int
-    junk: int
-    rate: float
-    duplicates: AuditCategoryOut
-    fragments: AuditCategoryOut
-    filler: AuditCategoryOut
-    echoes: AuditCategoryOut
-    near: AuditCategoryOut | None = Field(description="Near in meaning to another; no junk.")
-    compared: int
+def _convert_annotation(annotation: Any) -> Any:
+    """Return an annotation with response models in place of dataclasses."""
+    if annotation is Record:
+        return Union[build_response_model(Memory), build_response_model(Message)]  # noqa: UP007
+    if is_dataclass(annotation):
+        return build_response_model(annotation)  # type: ignore[arg-type] # a class, not an instance
+    arguments = tuple(map(_convert_annotation, get_args(annotation)))
+    origin: Any = get_origin(annotation)
+    if origin in (Union, types.UnionType):
+        return Union[arguments]  # noqa: UP007 - of types that are known at run time only
+    if origin is Mapping:
+        origin = dict
+    return origin[arguments] if origin in (tuple, dict) else annotation
 
 
-class MessageOut(ResponseModel):
-    """One turn, as it is stored."""
+if TYPE_CHECKING:  # a type checker cannot see generated fields
+    AuditOut = ResponseModel
+    BaseMemoryOut = ResponseModel
+    CompressionOut = ResponseModel
+    ConsolidationOut = ResponseModel
+    ContextOut = ResponseModel
+    EraseOut = ResponseModel
+    ForgetOut = ResponseModel
+    HistoryOut = ResponseModel
+    ImportOut = ResponseModel
+    IngestOut = ResponseModel
+    LearnOut = ResponseModel
+    MemoryOut = ResponseModel
+    MessageOut = ResponseModel
+    PageOut = ResponseModel
+    PendingWorkOut = ResponseModel
+    ProfileInfoOut = ResponseModel
+    ProfileSwitchOut = ResponseModel
+    PurgeOut = ResponseModel
+    RecallOut = ResponseModel
+    SessionOut = ResponseModel
+    StatisticsOut = ResponseModel
+    UsageReportOut = ResponseModel
+    WorkOut = ResponseModel
+else:
+    AuditOut = build_response_model(Audit)
+    BaseMemoryOut = build_response_model(BaseMemory)
+    CompressionOut = build_response_model(CompressionResult)
+    ConsolidationOut = build_response_model(ConsolidationResult)
+    ContextOut = build_response_model(Context)
+    EraseOut = build_response_model(EraseResult)
+    ForgetOut = build_response_model(ForgetResult)
+    HistoryOut = build_response_model(History)
+    ImportOut = build_response_model(ImportResult)
+    IngestOut = build_response_model(IngestResult)
+    LearnOut = build_response_model(LearnResult)
+    MemoryOut = build_response_model(Memory)
+    MessageOut = build_response_model(Message)
+    PageOut = build_response_model(Page)
+    PendingWorkOut = build_response_model(PendingWork)
+    ProfileInfoOut = build_response_model(ProfileInfo)
+    ProfileSwitchOut = build_response_model(ProfileSwitch)
+    PurgeOut = build_response_model(PurgeResult)
+    RecallOut = build_response_model(RecallResult)
+    SessionOut = build_response_model(Session)
+    StatisticsOut = build_response_model(Statistics)
+    UsageReportOut = build_response_model(UsageReport)
+    WorkOut = build_response_model(WorkResult)
 
-    id: Id
-    session_id: str
-    sequence: int
-    role: Role
-    speaker: str | None = None
-    content: str
-    at: Instant
-    external_id: str | None = None
-    version: int
+
+# --- Responses without a dataclass
 
 
 class MessagesOut(ResponseModel):
-    """The turns of a conversation, in order."""
+    """Messages of a session, in order."""
 
     messages: list[MessageOut]
-
-
-class LearnOut(ResponseModel):
-    """What was taken in."""
-
-    messages: list[MessageOut]
-    memories: list[MemoryOut]
-    duplicates_skipped: int
-    redactions: int
-
-
-class ScoreOut(ResponseModel):
-    """Why something was found."""
-
-    total: float
-    similarity: float
-    text: float
-    strength: float
-    freshness: float
-    rerank: float | None = None
-    parts: dict[str, float]
-
-
-class SpanOut(ResponseModel):
-    """A stretch of a text, in characters."""
-
-    start: int
-    end: int
-
-
-class RecalledItemOut(ResponseModel):
-    """One result: a memory, or a message as an episode."""
-
-    id: Id
-    kind: str
-    text: str = Field(description="The stretch of its content to show.")
-    record: MemoryOut | MessageOut
-    score: ScoreOut
-    passage: SpanOut
-    tokens: int
-    collapsed_ids: list[str]
-    changed_later: bool
-    suspicious: bool
-
-
-class DroppedCandidateOut(ResponseModel):
-    """A candidate that was not returned, and why."""
-
-    id: Id
-    reason: DropReason
-    score: ScoreOut
-
-
-class RecallTraceOut(ResponseModel):
-    """How an answer came about."""
-
-    dense_text: str = Field(description="What was embedded of the query.")
-    terms: list[str] = Field(description="What was searched for by keyword.")
-    candidates: int
-    dropped: list[DroppedCandidateOut]
-    seconds: dict[str, float]
-
-
-class RecallOut(ResponseModel):
-    """What was recalled, best first."""
-
-    memories: list[RecalledItemOut]
-    total_tokens: int
-    token_budget: int
-    budget_used: float
-    relevance: float | None = Field(
-        None,
-        description="How likely it is that something in memory answers the query, 0..1; null "
-        "where that is not known.",
-    )
-    likely_unanswerable: bool = Field(
-        description="Whether that is so unlikely that it is better to say that there is no "
-        "answer. Nothing is left out of the results for it."
-    )
-    trace: RecallTraceOut | None = Field(None, description="Where asked for.")
-
-
-class ContextOut(ResponseModel):
-    """Text for a prompt, and what stands in it."""
-
-    text: str
-    results: list[RecalledItemOut]
-    tokens: int
-
-
-class IngestedChunkOut(ResponseModel):
-    """One chunk, and what became of it."""
-
-    text: str
-    tokens: int
-    kind: str
-    status: Literal["stored", "known", "dropped"]
-    reason: str
-    importance: float
-    novelty: float | None = None
-    salience: float | None = None
-    memory: MemoryOut | None = None
-
-
-class IngestOut(ResponseModel):
-    """What became of a text, chunk by chunk."""
-
-    chunks: list[IngestedChunkOut]
-    redactions: int
-
-
-class ConsolidationOut(ResponseModel):
-    """One thing that was made shorter."""
-
-    output: str
-    id: str
-    sources: int
-    by_model: bool
-
-
-class BaseMemoryOut(ResponseModel):
-    """The living document about an owner."""
-
-    content: str
-    version: int
-    valid_from: Instant
-    valid_to: datetime | None = None
-    sources: list[SourceOut]
-
-
-class SessionOut(ResponseModel):
-    """One conversation."""
-
-    id: str
-    number: int = Field(description="The owner's own number for it, from 1.")
-    started_at: Instant
-    last_at: Instant
-    messages: int
-    ended_at: datetime | None = None
-
-
-class CompressOut(ResponseModel):
-    """A conversation after it was made shorter, or not."""
-
-    history: list[dict[str, Any]]
-    context: str
-    triggers: list[str]
-    memories: list[MemoryOut]
-    failed: bool
-
-
-class ImportOut(ResponseModel):
-    """What an import has brought."""
-
-    messages: int
-    memories: int
-    duplicates_skipped: int
-    keys_dropped: list[str]
-    redactions: int
 
 
 class DecayOut(ResponseModel):
-    """Whose strength fell."""
+    """Memories whose strength decreased."""
 
     memories: list[str]
     count: int
 
 
-class PurgeOut(ForgetOut):
-    """What is gone for good."""
-
-    compacted: bool = Field(description="Whether the store's own logs hold nothing of it either.")
-
-
 class QuarantineOut(ResponseModel):
-    """What waits for a review."""
+    """Quarantined memories and messages."""
 
     quarantined: list[MemoryOut | MessageOut]
 
 
-class ProfileOut(ResponseModel):
-    """A profile that an owner can have."""
-
-    name: str
-    description: str = Field(description="When to choose it.")
-    kinds: list[str]
-
-
 class ProfilesOut(ResponseModel):
-    """The owner's profile, and those there are."""
+    """The owner's profile and the available profiles."""
 
     profile: str
-    profiles: list[ProfileOut]
+    profiles: list[ProfileInfoOut]
 
 
 class KindOut(ResponseModel):
     """A kind of memory."""
 
     kind: str = Field(examples=["fact"])
-
-
-class ProfileSwitchOut(ResponseModel):
-    """What a change of profile does."""
-
-    before: str
-    after: str
-    kinds: list[Annotated[list[str | int], Field(min_length=3, max_length=3)]] = Field(
-        description="From which kind to which how many memories went.",
-        examples=[[["fact", "fact", 3]]],
-    )
-    messages: int
-    dry_run: bool
-
-
-class PendingWorkOut(ResponseModel):
-    """What waits for a model."""
-
-    pending_messages: int
-    dead_letters: int
-    oldest_at: datetime | None = None
-    failed_kinds: list[str]
-
-
-class ModelUsageOut(ResponseModel):
-    """What was spent on calls of a model."""
-
-    calls: int
-    input_tokens: int
-    output_tokens: int
-
-
-class UsageOut(ResponseModel):
-    """What models were asked, and what it cost."""
-
-    since: Instant
-    by_purpose: dict[str, ModelUsageOut]
-    total: ModelUsageOut
-    cost: float | None = None
 
 
 class BaseMemoriesOut(ResponseModel):
@@ -412,40 +259,24 @@ class BaseMemoriesOut(ResponseModel):
 
 
 class OwnersOut(ResponseModel):
-    """All who have something stored."""
+    """The owners with stored data."""
 
     owners: list[str]
 
 
-class EraseOut(ResponseModel):
-    """Who was erased."""
-
-    owner_id: str
-    compacted: bool = Field(description="Whether the store's own logs hold nothing of it either.")
-
-
 class KeyVersionOut(ResponseModel):
-    """Which version of an owner's encryption key is in force."""
+    """The current version of an owner's encryption key."""
 
     version: int
 
 
 class CountOut(ResponseModel):
-    """How many memories were changed."""
+    """Number of memories changed."""
 
     count: int
 
 
-class WorkOut(ResponseModel):
-    """What was done for an owner."""
-
-    owner_id: str
-    work: WorkKind
-    done: int
-    failed: int
-
-
 class DrainOut(ResponseModel):
-    """Whether the background has tried all that waits."""
+    """Whether the background work is done."""
 
     drained: bool
