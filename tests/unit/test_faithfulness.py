@@ -33,7 +33,7 @@ def problems(
     summary: str, *texts: str, limits: SummaryLimits = LIMITS
 ) -> tuple[SummaryProblem, ...]:
     said_on = [date(2024, 5, 1)] * len(texts or SAID)
-    return check_summary(summary, texts or SAID, limits, said_on=said_on).problems
+    return check_summary(summary, texts or SAID, limits, dates=said_on).problems
 
 
 def test_a_good_summary_has_no_problem() -> None:
@@ -128,7 +128,7 @@ def test_a_fact_that_its_texts_support_invents_nothing(case: tuple[str, ...]) ->
     fact, *texts = case
     said = [text.removeprefix("A: ") for text in texts]
     found = check_summary(
-        fact, said, SummaryLimits(400, min_kept_share=0.0), said_on=[date(2024, 5, 1)] * len(said)
+        fact, said, SummaryLimits(400, min_kept_share=0.0), dates=[date(2024, 5, 1)] * len(said)
     )
 
     assert found.invented == 0

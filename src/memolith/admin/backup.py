@@ -74,11 +74,11 @@ def _restore(
     if not is_postgres(target):
         to, timeout_s = store_path(target), settings.busy_timeout_s
         return restore_file(path, to, keys, force=force, busy_timeout_s=timeout_s)
-    place, own = postgres_location(settings, target), settings.postgres
+    place, postgres = postgres_location(settings, target), settings.postgres
     from memolith.adapters.postgres.backups import restore as restore_schema
 
-    making = NewStoreOptions(own.partitions, own.half_precision)
-    return restore_schema(path, place, keys, options=making, force=force)
+    options = NewStoreOptions(postgres.partitions, postgres.half_precision)
+    return restore_schema(path, place, keys, options=options, force=force)
 
 
 def migrate(

@@ -122,15 +122,15 @@ def _get_postgres_status(settings: Settings) -> DatabaseStatus:
     from memolith.adapters.postgres.admin import get_status
 
     found = get_status(place)
-    shown = f"{mask_password(settings.store)}, schema {place.schema}"
+    description = f"{mask_password(settings.store)}, schema {place.schema}"
     extension = f" with pgvector {found.pgvector}" if found.pgvector else " without pgvector"
     database = f"PostgreSQL {found.server}{extension}"
     if not found.facts:
-        return DatabaseStatus(shown, database, 0, SCHEMA)
+        return DatabaseStatus(description, database, 0, SCHEMA)
     facts = found.facts
     is_plain = facts["cipher"] == PlainCipher.name
     return DatabaseStatus(
-        shown,
+        description,
         database,
         int(facts["schema"]),
         SCHEMA,
@@ -177,11 +177,11 @@ def upgrade(settings: Settings, on_progress: Callable[[int], None]) -> UpgradeRe
     place = postgres_location(settings, settings.store)
     from memolith.adapters.postgres.opening import upgrade as upgrade_database
 
-    own = settings.postgres
-    making = NewStoreOptions(own.partitions, own.half_precision)
+    postgres = settings.postgres
+    options = NewStoreOptions(postgres.partitions, postgres.half_precision)
     with closing(open_ciphers(settings)) as ciphers:
         done = upgrade_database(
-            place, ciphers=ciphers, options=making, on_schema_reached=on_progress
+            place, ciphers=ciphers, options=options, on_schema_reached=on_progress
         )
     return UpgradeResult(done.schema_before, done.schema_after)
 
@@ -204,13 +204,15 @@ def build_index(
         StoreReadOnly: The database role does not own the tables.
         StoreUnavailable: The database can't be reached.
     """
-    own = settings.postgres
+    postgres = settings.postgres
     place = _require_indexable(settings)
     from memolith.adapters.postgres.vector_index import build_indexes, drop_indexes
 
-    if own.vector_index == "none":
+    if postgres.vector_index == "none":
         return drop_indexes(place, on_statement)
-    return build_indexes(place, own.vector_index, own.ivfflat_lists, on_statement, advance)
+    return build_indexes(
+        place, postgres.vector_index, postgres.ivfflat_lists, on_statement, advance
+    )
 
 
 def drop_index(settings: Settings, on_statement: Callable[[str], None]) -> bool:

@@ -157,8 +157,8 @@ _ERROR_POSITION = re.compile(r"\s*\(at (?:line (?P<line>\d+), column \d+|end of 
 
 def _toml_error(file: Path, text: str, message: str) -> InvalidConfiguration:
     """Build the error for invalid TOML; the parser reports the line only in its message."""
-    where = _ERROR_POSITION.search(message)
-    line = where["line"] if where else None
+    position = _ERROR_POSITION.search(message)
+    line = position["line"] if position else None
     problem = _ERROR_POSITION.sub("", message)
     at = line or str(text.count("\n") + 1)
     return InvalidConfiguration(file.name, f"is not TOML: {problem}", f"{file}:{at}")
@@ -300,9 +300,9 @@ def load(
     """
     file = Path(path) if path is not None else find_file()
     found: dict[str, _FoundValue] = {}
-    own: dict[str, dict[str, _FoundValue]] = {}
+    profile_values: dict[str, dict[str, _FoundValue]] = {}
     if file is not None:
-        found, own = _read_file(file)
+        found, profile_values = _read_file(file)
     found |= _read_environment(env or {})
     found |= _read_arguments(overrides or {})
     found["store"] = _resolve_store(found.get("store"))
@@ -312,7 +312,7 @@ def load(
             found[name] = _resolve_relative_path(found[name], name, file)
     added = {
         name: CustomProfile(str(values.pop("base").value), _build_loaded({**found, **values}, file))
-        for name, values in own.items()
+        for name, values in profile_values.items()
     }
     return dataclasses.replace(_build_loaded(found, file), custom_profiles=added)
 
@@ -325,9 +325,9 @@ def _build_loaded(found: Mapping[str, _FoundValue], file: Path | None) -> Loaded
 
 def find_file() -> Path | None:
     """Return the configuration file that applies, or None."""
-    here = Path(FILE_NAME)
-    if here.is_file():
-        return here
+    path = Path(FILE_NAME)
+    if path.is_file():
+        return path
     users = user_folder() / FILE_NAME
     return users if users.is_file() else None
 
@@ -427,13 +427,13 @@ def _check_profile_name(name: str, source: str) -> None:
 
 def _find_profile_setting(base: str, key: str, source: str) -> Setting:
     """Return the setting of a profile by its key in `[memory.profiles.NAME]`."""
-    own = {each.field: each for each in ALL_SETTINGS.values() if each.profile == base}
-    if key not in own:
-        near = suggest_name(key, ("base", *own))
+    settings_by_field = {each.field: each for each in ALL_SETTINGS.values() if each.profile == base}
+    if key not in settings_by_field:
+        near = suggest_name(key, ("base", *settings_by_field))
         hint = f"; did you mean {near}?" if near else ""
         problem = f"is not a setting of {base}, its base profile{hint}"
         raise InvalidConfiguration(f"profiles.{key}", problem, source)
-    return own[key]
+    return settings_by_field[key]
 
 
 def _find_file_setting(entry: TomlEntry, name: str, source: str) -> Setting:
@@ -454,16 +454,18 @@ def _section_names() -> set[str]:
 
 def _read_environment(env: Mapping[str, str]) -> dict[str, _FoundValue]:
     found: dict[str, _FoundValue] = {}
-    given = {name: text for name, text in env.items() if name.startswith(_PREFIX) and text.strip()}
+    variables = {
+        name: text for name, text in env.items() if name.startswith(_PREFIX) and text.strip()
+    }
     # Aliases first, so that the exact names override them.
-    for name in sorted(given, key=lambda name: name in _VARIABLES):
+    for name in sorted(variables, key=lambda name: name in _VARIABLES):
         if name.startswith(_OTHER_VARIABLES):
             continue
         setting = _VARIABLES.get(name) or _VARIABLE_ALIASES.get(name)
         if setting is None:
             raise _unknown_setting_error(name, (*_VARIABLES, *_VARIABLE_ALIASES), "environment")
         try:
-            value = parse_value(setting, given[name])
+            value = parse_value(setting, variables[name])
         except ValueError as error:
             raise InvalidConfiguration(name, str(error), "environment") from None
         found[setting.name] = _FoundValue(value, f"environment {name}")

@@ -50,9 +50,9 @@ def classify_junk(
         by_user: Whether the words are known to be the user's: then they are not attributed to an
             assistant or a program.
     """
-    said = _strip_speaker_labels(text)
+    content = _strip_speaker_labels(text)
     found: dict[JunkKind, str] = {}
-    name = classify_filler(said)
+    name = classify_filler(content)
     if name is None and not by_user and is_reply(text):
         name = "reply"
     if name is not None:
@@ -62,7 +62,7 @@ def classify_junk(
     if (
         not found
         and not has_key
-        and said is text
+        and content is text
         and (piece := find_fragment_reason(text)) is not None
     ):
         found[JunkKind.FRAGMENT] = piece

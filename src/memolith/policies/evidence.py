@@ -93,7 +93,7 @@ class Sources:
 
 def read_sources(
     texts: Sequence[str],
-    said_on: Sequence[date | None] = (),
+    dates: Sequence[date | None] = (),
     names: Iterable[str] = (),
     user_texts: Collection[int] = (),
 ) -> Sources:
@@ -101,13 +101,13 @@ def read_sources(
 
     Args:
         texts: In chronological order.
-        said_on: The date of each text, None if unknown, to resolve "yesterday"; empty: all unknown.
+        dates: The date of each text, None if unknown, to resolve "yesterday"; empty: all unknown.
         names: Names of the owner. In a fact they denote the user and need no match in a text.
         user_texts: Indexes of texts that the user wrote. There, a sentence with "the user" is a
             quotation or about somebody else, hence no evidence. Statements to "you" are not about
             them.
     """
-    days = said_on or [None] * len(texts)
+    days = dates or [None] * len(texts)
     read = [
         _read_text(place, text, day, is_own=place in user_texts)
         for place, (text, day) in enumerate(zip(texts, days, strict=True))
@@ -165,14 +165,14 @@ def _find_named_days(text: str) -> tuple[DateRange, ...]:
 
 def _read_clauses(sentence: Sequence[Clause]) -> tuple[ClauseContent, ...]:
     """Return the content of clauses; "but not coffee" takes its verb from the clause before."""
-    said: list[ClauseContent] = []
+    clauses: list[ClauseContent] = []
     before: tuple[str, ...] = ()
     for clause in sentence:
         found = content_terms(clause.text)
         is_rest = clause.is_negated and len(clause.text.split()) <= _MAX_REMAINDER_WORDS
-        said.append(_read_clause(clause, found + before[:1] if is_rest else found))
+        clauses.append(_read_clause(clause, found + before[:1] if is_rest else found))
         before = found
-    return tuple(said)
+    return tuple(clauses)
 
 
 def _read_clause(clause: Clause, found: Sequence[str]) -> ClauseContent:
@@ -215,8 +215,8 @@ def _apply_answer(question: SourceSentence, answer: str) -> Iterator[SourceSente
     says_no = NO_PATTERN.match(answer) is not None
     if says_no or YES_PATTERN.match(answer):
         (place,) = question.places
-        said = tuple(_negate(one) if says_no else one for one in question.clauses)
-        yield SourceSentence((place, place + 1), said, question.days)
+        clauses = tuple(_negate(one) if says_no else one for one in question.clauses)
+        yield SourceSentence((place, place + 1), clauses, question.days)
 
 
 def _negate(content: ClauseContent) -> ClauseContent:

@@ -172,9 +172,9 @@ def count_ungrounded(text: str, evidence: Sources) -> int:
 
     In a language that capitalises all nouns, only known names count as names.
     """
-    said = [one for sentence in evidence.sentences for one in sentence.clauses]
-    words = frozenset(chain.from_iterable(one.words for one in said))
-    numbers = frozenset(chain.from_iterable(one.figures for one in said))
+    clauses = [one for sentence in evidence.sentences for one in sentence.clauses]
+    words = frozenset(chain.from_iterable(one.words for one in clauses))
+    numbers = frozenset(chain.from_iterable(one.figures for one in clauses))
     days = tuple(chain.from_iterable(sentence.days for sentence in evidence.sentences))
     return sum(
         len(part.names - words)
@@ -222,12 +222,12 @@ def _read_part(clause: Clause, evidence: Sources, *, opens: bool) -> _FactPart:
     dates = tuple(find_dates(clause.text, evidence.years))
     rest = mask_dates(clause.text, dates)
     words = _sort_words(rest, evidence.names, opens=opens)
-    must, other = content_terms(words.required), content_terms(words.ordinary)
+    required, ordinary = content_terms(words.required), content_terms(words.ordinary)
     role = _ROLE.search(clause.text)
     return _FactPart(
         names=words.names,
-        terms=tuple(term for term in (*must, *other) if _is_word(term)),
-        required_terms=frozenset(must) | CONTRASTS.intersection(other),
+        terms=tuple(term for term in (*required, *ordinary) if _is_word(term)),
+        required_terms=frozenset(required) | CONTRASTS.intersection(ordinary),
         figures=parse_numbers(rest),
         counted=counted_terms(rest),
         dates=tuple(
@@ -254,7 +254,7 @@ def _sort_words(text: str, owner: frozenset[str], *, opens: bool) -> _ClauseWord
     """Sort the words of a clause; in German, only known names are names."""
     is_loose = guess_language(WORD.findall(text)) == "de"
     names: list[str] = []
-    musts: list[str] = []
+    required: list[str] = []
     ordinary: list[str] = []
     calendar: list[str] = []
     end = 0
@@ -267,15 +267,15 @@ def _sort_words(text: str, owner: frozenset[str], *, opens: bool) -> _ClauseWord
         elif plain in MONTHS or plain in WEEKDAYS:
             calendar.append(plain)
         elif (is_loose or (opens and place == 0)) and not _is_known(word):
-            musts += [word] if plain not in _USER and plain not in owner else []
+            required += [word] if plain not in _USER and plain not in owner else []
         elif plain not in _USER and plain not in owner:
             names.append(plain)
-    told = "".join([*ordinary, text[end:]])
+    remaining = "".join([*ordinary, text[end:]])
     return _ClauseWords(
         frozenset(names),
         frozenset(calendar),
-        " ".join(musts),
-        _HAS.sub(" ", told) if is_loose else told,
+        " ".join(required),
+        _HAS.sub(" ", remaining) if is_loose else remaining,
     )
 
 
@@ -328,10 +328,10 @@ def _build_filter(parts: Sequence[_FactPart]) -> Callable[[SourceSentence], bool
 
     def touches(sentence: SourceSentence) -> bool:
         return any(
-            not said.words.isdisjoint(exact)
-            or not said.figures.isdisjoint(numbers)
-            or any(term[:_PREFIX_CHARS] in beginnings for term in said.terms)
-            for said in sentence.clauses
+            not clause.words.isdisjoint(exact)
+            or not clause.figures.isdisjoint(numbers)
+            or any(term[:_PREFIX_CHARS] in beginnings for term in clause.terms)
+            for clause in sentence.clauses
         )
 
     return touches
@@ -349,42 +349,45 @@ def _find_window_support(parts: Sequence[_FactPart], window: Sequence[SourceSent
 
 
 def _find_part_support(part: _FactPart, window: Sequence[SourceSentence]) -> set[int]:
-    stated = [
-        (one, said)
+    pairs = [
+        (one, clause)
         for one in window
         if not one.is_question
-        for said in one.clauses
-        if part.is_about_same_person(said)
+        for clause in one.clauses
+        if part.is_about_same_person(clause)
     ]
-    like = [(one, said) for one, said in stated if part.has_same_stance(said)]
-    like_said = [said for _, said in like]
-    unlike = [said for _, said in stated if not part.has_same_stance(said)]
-    words = frozenset(chain.from_iterable(said.words for _, said in like))
-    numbers = frozenset(chain.from_iterable(said.figures for _, said in like))
+    agreeing = [(one, clause) for one, clause in pairs if part.has_same_stance(clause)]
+    agreeing_clauses = [clause for _, clause in agreeing]
+    disagreeing = [clause for _, clause in pairs if not part.has_same_stance(clause)]
+    words = frozenset(chain.from_iterable(clause.words for _, clause in agreeing))
+    numbers = frozenset(chain.from_iterable(clause.figures for _, clause in agreeing))
     days = [day for one in window for day in one.days]
     if not (
         part.names <= words
         and part.figures <= numbers
-        and _has_same_counts(part, like_said)
+        and _has_same_counts(part, agreeing_clauses)
         and all(_is_dated(dates, spelled, words | numbers, days) for dates, spelled in part.dates)
         and all(word in words or _matches_calendar(word, days) for word in part.calendar)
     ):
         return set()
-    known = frozenset(chain.from_iterable(said.terms for _, said in like))
-    missing = [term for term in part.terms if not _is_covered(term, known)]
+    known_terms = frozenset(chain.from_iterable(clause.terms for _, clause in agreeing))
+    missing = [term for term in part.terms if not _is_covered(term, known_terms)]
     found = {
-        place for one, said in like if _contributes(part, said, one.days) for place in one.places
+        place
+        for one, clause in agreeing
+        if _contributes(part, clause, one.days)
+        for place in one.places
     }
     if found:  # an answer: the words of its question count too
-        asked = frozenset(
+        question_terms = frozenset(
             chain.from_iterable(s.terms for one in window if one.is_question for s in one.clauses)
         )
-        missing = [term for term in missing if not _is_covered(term, asked)]
-    denied = frozenset(chain.from_iterable(said.terms for said in unlike))
+        missing = [term for term in missing if not _is_covered(term, question_terms)]
+    denied = frozenset(chain.from_iterable(clause.terms for clause in disagreeing))
     if any(
         term in part.required_terms
         or _is_covered(term, denied)
-        or _is_replaced(term, part.terms, like_said)
+        or _is_replaced(term, part.terms, agreeing_clauses)
         for term in missing
     ):
         return set()
@@ -393,9 +396,11 @@ def _find_part_support(part: _FactPart, window: Sequence[SourceSentence]) -> set
 
 def _has_same_counts(part: _FactPart, clauses_alike: Iterable[ClauseContent]) -> bool:
     """Return whether no counted term of a fact has only other numbers in the source."""
-    known = frozenset(chain.from_iterable(said.counted for said in clauses_alike))
-    told = frozenset(term for term, _ in known)
-    return all(term not in told or (term, number) in known for term, number in part.counted)
+    counts = frozenset(chain.from_iterable(clause.counted for clause in clauses_alike))
+    counted_terms = frozenset(term for term, _ in counts)
+    return all(
+        term not in counted_terms or (term, number) in counts for term, number in part.counted
+    )
 
 
 def _contributes(part: _FactPart, clause: ClauseContent, days: Sequence[DateRange]) -> bool:
@@ -417,10 +422,10 @@ def _is_replaced(term: str, terms: Sequence[str], clauses_alike: Iterable[Clause
     if not 0 < place < len(terms) - 1:
         return False
     before, after = terms[place - 1], terms[place + 1]
-    for said in clauses_alike:
-        order = said.ordered_terms
-        if before in order and after in order:
-            between = order[order.index(before) + 1 : order.index(after)]
+    for clause in clauses_alike:
+        others = clause.ordered_terms
+        if before in others and after in others:
+            between = others[others.index(before) + 1 : others.index(after)]
             if len(between) == 1 and between[0] not in terms:
                 return True
     return False

@@ -64,9 +64,9 @@ class MemoryReader:
             get_profile_kind(SUMMARY_KIND, profile),
         }
         with self._access.store.read(owner_id) as snapshot:
-            vitals = snapshot.memory_stats(states=frozenset({State.ACTIVE}))
-            rows = [row for row, kind in enumerate(vitals.kind) if kind in kinds]
-            found = snapshot.memories([vitals.id[row] for row in rows])
+            stats = snapshot.memory_stats(states=frozenset({State.ACTIVE}))
+            rows = [row for row, kind in enumerate(stats.kind) if kind in kinds]
+            found = snapshot.memories([stats.id[row] for row in rows])
         return tuple(
             self._refresh_strengths(owner_id, [each for each in found if _is_summary(each)])
         )
@@ -132,10 +132,10 @@ class MemoryReader:
             InvalidInput: An argument is not valid.
         """
         arguments.check_name(session_id, "session")
-        most = None if limit is None else arguments.check_count(limit, "limit", minimum=0)
+        count = None if limit is None else arguments.check_count(limit, "limit", minimum=0)
         first = arguments.check_count(after, "after", minimum=0)
         with self._access.store.read(owner_id) as snapshot:
-            return tuple(snapshot.messages(session_id=session_id, after=first, limit=most))
+            return tuple(snapshot.messages(session_id=session_id, after=first, limit=count))
 
     def recent_messages(
         self, owner_id: str, limit: int, session: str | None
@@ -145,10 +145,10 @@ class MemoryReader:
         Raises:
             InvalidInput: An argument is not valid.
         """
-        most = arguments.check_count(limit, "limit", minimum=0, maximum=MAX_PAGE_SIZE)
+        count = arguments.check_count(limit, "limit", minimum=0, maximum=MAX_PAGE_SIZE)
         name = None if session is None else validate_name(session, "session")
         with self._access.store.read(owner_id) as snapshot:
-            return tuple(snapshot.recent_messages(most, session_id=name))
+            return tuple(snapshot.recent_messages(count, session_id=name))
 
     def sessions(self, owner_id: str) -> tuple[Session, ...]:
         """Return the owner's conversations, ordered by first logged message."""

@@ -194,9 +194,9 @@ class StoreMigrator:
 
     def _compare_owner(self, owner_id: str | None) -> OwnerComparison:
         source, target = self._source.checksums(owner_id), self._target.checksums(owner_id)
-        made = OwnerComparison(owner_id, source, target)
-        self._advance(made.sums[0].rows)
-        return made
+        comparison = OwnerComparison(owner_id, source, target)
+        self._advance(comparison.sums[0].rows)
+        return comparison
 
     def _copy(self, owner_id: str | None) -> None:
         target = self._target
@@ -221,9 +221,12 @@ class StoreMigrator:
     def _drop_old_keys(self, owner_id: str) -> None:
         keys, source = self._target.cipher, self._source.cipher
         if isinstance(keys, SupportsKeyRotation) and isinstance(source, SupportsKeyRotation):
-            there, own = source.key_versions(owner_id), keys.key_versions(owner_id)
-            if there and own and own[0] < there[0]:
-                keys.delete_keys_before(owner_id, there[0])
+            source_versions, target_versions = (
+                source.key_versions(owner_id),
+                keys.key_versions(owner_id),
+            )
+            if source_versions and target_versions and target_versions[0] < source_versions[0]:
+                keys.delete_keys_before(owner_id, source_versions[0])
 
     def _remove_erased_owners(self) -> None:
         """Remove owners from the target who were erased in the source."""

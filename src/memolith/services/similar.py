@@ -59,21 +59,21 @@ class PlannedVectors:
 
         A memory's similarity is the smallest one among the text's vectors.
         """
-        for id_, noted in self._pending:
-            self._append(id_, noted)
+        for id_, pending in self._pending:
+            self._append(id_, pending)
         self._pending.clear()
-        held = self._row_positions[: self._used] >= 0
-        if not held.any():
+        is_used = self._row_positions[: self._used] >= 0
+        if not is_used.any():
             return []
-        owners = self._row_positions[: self._used][held]
+        owners = self._row_positions[: self._used][is_used]
         least = np.full(len(self._ids), 1.0)
         for vector in vectors:
             best = np.full(len(self._ids), -1.0)
-            np.maximum.at(best, owners, self._cosines(vector)[held])
+            np.maximum.at(best, owners, self._cosines(vector)[is_used])
             least = np.minimum(least, best)
         places = np.unique(owners)
-        order = places[np.argsort(-least[places], kind="stable")][:limit]
-        return [(self._ids[place], float(least[place])) for place in order.tolist()]
+        ranked = places[np.argsort(-least[places], kind="stable")][:limit]
+        return [(self._ids[place], float(least[place])) for place in ranked.tolist()]
 
     def _cosines(self, vector: NDArray[np.int8]) -> NDArray[np.float64]:
         rows = self._rows[: self._used]
@@ -84,17 +84,17 @@ class PlannedVectors:
         )
         return found
 
-    def _reserve(self, more: int, dimension: int) -> None:
+    def _reserve(self, count: int, dimension: int) -> None:
         size = len(self._row_positions)
-        if self._used + more <= size:
+        if self._used + count <= size:
             return
-        grown = max(2 * size, _INITIAL_ROWS, self._used + more)
-        rows = np.zeros((grown, dimension), dtype=np.int8)
+        capacity = max(2 * size, _INITIAL_ROWS, self._used + count)
+        rows = np.zeros((capacity, dimension), dtype=np.int8)
         if self._used:
             rows[: self._used] = self._rows[: self._used]
         self._rows = rows
-        self._norms = np.concatenate([self._norms, np.zeros(grown - size)])
-        self._row_positions = np.concatenate([self._row_positions, np.full(grown - size, -1)])
+        self._norms = np.concatenate([self._norms, np.zeros(capacity - size)])
+        self._row_positions = np.concatenate([self._row_positions, np.full(capacity - size, -1)])
 
 
 # --- Similar memories
@@ -170,12 +170,12 @@ class SimilarMemories:
             for record in self._snapshot.find_by_content(entry.content_key, dormant=self._revives)
             if isinstance(record, Memory) and record.id not in self._entries
         ]
-        noted = [
+        planned = [
             self._planned[id_]
             for id_, other in self._entries.items()
             if other.content_key == entry.content_key
         ]
-        return [memory for memory in (*stored, *noted) if self._is_eligible(memory, key)]
+        return [memory for memory in (*stored, *planned) if self._is_eligible(memory, key)]
 
     def find_nearest(self, entry: IndexEntry, key: str | None) -> SimilarMemory | None:
         """Return the nearest memory that the new one may restate."""
@@ -209,24 +209,30 @@ class SimilarMemories:
         return tuple(id_ for id_, similarity in near if similarity >= LINK_SIMILARITY)[:_MAX_LINKS]
 
     def _find_containing(self, term_groups: TermGroups) -> Sequence[str]:
-        terms = sorted({term for way in term_groups for group in way for term in group})
+        terms = sorted(
+            {term for alternative in term_groups for group in alternative for term in group}
+        )
         found = self._snapshot.postings(terms, self._scope)
         place = {term: at for at, term in enumerate(terms)}
-        held = np.zeros((len(terms), len(found.passages)), dtype=np.bool_)
-        held[found.term, found.slot] = True
-        meant = np.zeros(len(found.passages), dtype=np.bool_)
-        for way in term_groups:
-            groups = [held[[place[term] for term in group]].any(axis=0) for group in way]
-            meant |= np.logical_and.reduce(groups)
-        rows = np.flatnonzero(meant & (found.lengths <= _MAX_CANDIDATE_TERMS))
+        contains = np.zeros((len(terms), len(found.passages)), dtype=np.bool_)
+        contains[found.term, found.slot] = True
+        is_match = np.zeros(len(found.passages), dtype=np.bool_)
+        for alternative in term_groups:
+            groups = [
+                contains[[place[term] for term in group]].any(axis=0) for group in alternative
+            ]
+            is_match |= np.logical_and.reduce(groups)
+        rows = np.flatnonzero(is_match & (found.lengths <= _MAX_CANDIDATE_TERMS))
         numbers = found.passages[rows] >> PART_BITS
         shortest = numbers[np.lexsort((-numbers, found.lengths[rows]))][:_CANDIDATE_LIMIT]
         return self._snapshot.items(shortest).record_id if len(shortest) else ()
 
     def _find_planned_containing(self, term_groups: TermGroups) -> list[str]:
         found: dict[str, None] = {}
-        for way in term_groups:
-            groups = [_merge_ids(self._by_term.get(term, {}) for term in group) for group in way]
+        for alternative in term_groups:
+            groups = [
+                _merge_ids(self._by_term.get(term, {}) for term in group) for group in alternative
+            ]
             first, *rest = sorted(groups, key=len)
             found |= {id_: None for id_ in first if all(id_ in group for group in rest)}
         return list(found)[-_CANDIDATE_LIMIT:]
@@ -296,7 +302,7 @@ def _entry_terms(entry: IndexEntry) -> Iterable[str]:
 
 
 def _merge_ids(ids: Iterable[dict[str, None]]) -> dict[str, None]:
-    return {id_: None for some in ids for id_ in some}
+    return {id_: None for each in ids for id_ in each}
 
 
 def _entry_vectors(entry: IndexEntry) -> list[NDArray[np.int8]]:

@@ -182,8 +182,8 @@ class StoreVerifier:
                         advance(1)
                 return _OwnerFindings(findings, wrong, examination.count_checked())
         except (StoreDamaged, KeyUnavailable) as error:
-            what = "sealed" if isinstance(error, KeyUnavailable) else "file"
-            findings.append(Finding(what, owner_id, None, str(error)))
+            kind = "sealed" if isinstance(error, KeyUnavailable) else "file"
+            findings.append(Finding(kind, owner_id, None, str(error)))
             return _OwnerFindings(findings, [], CheckedCounts(owners=1))
 
     def _possible_entries(
@@ -243,12 +243,12 @@ def _iter_with_previous(
     before: list[StoredText] = []
     for text in texts:
         if text.position != place:
-            follows = (
+            is_continuation = (
                 text.position is not None
                 and place is not None
                 and text.position == (place[0], place[1] + 1)
             )
-            before, current, place = current if follows else [], [], text.position
+            before, current, place = current if is_continuation else [], [], text.position
         yield text, before
         if text.position is not None:
             current.append(text)
@@ -264,13 +264,13 @@ def _find_window(text: StoredText, before: Sequence[StoredText]) -> StoredText |
 
 def _mark_repaired(before: Sequence[Finding], after: Sequence[Finding]) -> list[Finding]:
     """Return the findings, with those that are gone marked as repaired, and new ones."""
-    left = {(each.kind, each.owner_id, each.record_id, each.detail) for each in after}
+    remaining = {(each.kind, each.owner_id, each.record_id, each.detail) for each in after}
 
-    def is_left(each: Finding) -> bool:
-        return (each.kind, each.owner_id, each.record_id, each.detail) in left
+    def is_remaining(each: Finding) -> bool:
+        return (each.kind, each.owner_id, each.record_id, each.detail) in remaining
 
-    marked = [each if is_left(each) else replace(each, repaired=True) for each in before]
-    return [*marked, *(each for each in after if each not in before)]
+    repaired = [each if is_remaining(each) else replace(each, repaired=True) for each in before]
+    return [*repaired, *(each for each in after if each not in before)]
 
 
 def _add_counts(one: CheckedCounts, other: CheckedCounts) -> CheckedCounts:

@@ -69,8 +69,8 @@ def terms(text: str) -> list[str]:
     found = list(chain.from_iterable(map(_get_terms, words)))
     if found:
         return found
-    kept = [_fold_word(word)[:MAX_TERM_CHARS] for word in words]
-    return kept or [_fold_word(symbol) for symbol in _SYMBOL.findall(text)]
+    folded = [_fold_word(word)[:MAX_TERM_CHARS] for word in words]
+    return folded or [_fold_word(symbol) for symbol in _SYMBOL.findall(text)]
 
 
 def _get_terms(word: str) -> tuple[str, ...]:

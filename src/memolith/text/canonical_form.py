@@ -75,16 +75,16 @@ def expand_contractions(words: Sequence[Word], *, is_all_caps: bool) -> list[Wor
         words: The words of a text, in order.
         is_all_caps: Whether the whole text is in capitals. Otherwise a word in capitals is a name.
     """
-    written: list[Word] = []
+    expanded: list[Word] = []
     for at, word in enumerate(words):
         if "'" not in word.text and word.text.lower() not in _IRREGULAR_CONTRACTIONS:  # most words
-            written.append(word)
+            expanded.append(word)
             continue
         first, *rest = (
             _split_contraction(words, at) if is_all_caps or not _is_name(word.text) else [word.text]
         )
         if rest:
-            written += [
+            expanded += [
                 Word(first, starts_sentence=word.starts_sentence),
                 Word(
                     rest[0],
@@ -93,8 +93,8 @@ def expand_contractions(words: Sequence[Word], *, is_all_caps: bool) -> list[Wor
                 ),
             ]
         else:
-            written.append(word)
-    return written
+            expanded.append(word)
+    return expanded
 
 
 def _split_contraction(words: Sequence[Word], at: int) -> tuple[str, ...]:
@@ -260,9 +260,9 @@ def _is_label(previous: str) -> bool:
 
 
 def _remove_german_articles(words: Sequence[Word]) -> list[Word]:
-    told = [_to_definite_article(words, at) for at in range(len(words))]
+    definite = [_to_definite_article(words, at) for at in range(len(words))]
     return _drop_words(
-        told, {at for at in range(len(told)) if _is_removable_german_article(told, at)}
+        definite, {at for at in range(len(definite)) if _is_removable_german_article(definite, at)}
     )
 
 
@@ -366,10 +366,10 @@ def canonical_words(text: str) -> tuple[str, ...]:
         return (marks,) if marks else ()
     is_all_caps = _is_in_capitals(found)
     spelled = expand_contractions(found, is_all_caps=is_all_caps)
-    kept = remove_articles(spelled, is_all_caps=is_all_caps) or spelled
+    without_articles = remove_articles(spelled, is_all_caps=is_all_caps) or spelled
     normal: list[str] = []
-    for at, word in enumerate(kept):
-        normal.append(_fold_case(kept, at, is_all_caps=is_all_caps))
+    for at, word in enumerate(without_articles):
+        normal.append(_fold_case(without_articles, at, is_all_caps=is_all_caps))
         if word.is_before_question_mark:
             normal.append("?")
     return tuple(normal)
@@ -393,8 +393,8 @@ def _fold_case(found: Sequence[Word], at: int, *, is_all_caps: bool) -> str:
     time = _TIME_OF_DAY.fullmatch(word.text)
     if time and (after_number or time[1]):
         return f"{time[1] or ''}{time[2]}{time[3]}".lower()  # "8 a.m." is "8 AM"
-    keeps = not is_all_caps and _should_keep_case(word, after_number=after_number)
-    return word.text if keeps else lower
+    should_keep = not is_all_caps and _should_keep_case(word, after_number=after_number)
+    return word.text if should_keep else lower
 
 
 def _should_keep_case(word: Word, *, after_number: bool) -> bool:

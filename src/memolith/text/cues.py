@@ -57,8 +57,8 @@ def find_cue_sentences(text: str) -> list[tuple[Span, frozenset[CueKind]]]:
     clause of its own ("I like tea, do you?"). Corrections may be phrased as polite questions.
     """
     prose = mask_code(text)
-    told = ((span, _find_sentence_kinds(span.extract(prose))) for span in sentences(text))
-    return [(span, kinds) for span, kinds in told if kinds]
+    sentence_kinds = ((span, _find_sentence_kinds(span.extract(prose))) for span in sentences(text))
+    return [(span, kinds) for span, kinds in sentence_kinds if kinds]
 
 
 def _find_sentence_kinds(sentence: str) -> frozenset[CueKind]:
@@ -269,7 +269,7 @@ def is_statement(text: str) -> bool:
     """
     prose = mask_code(text)
     found = get_runs(prose)
-    told = (
+    identities = (
         {s.extract(prose) for s, kinds in find_cue_sentences(prose) if CueKind.IDENTITY in kinds}
         if _has_possible_cue(CueKind.IDENTITY, found)
         else ()
@@ -280,12 +280,14 @@ def is_statement(text: str) -> bool:
     ]
     return _is_true_of_most(
         _split_sentences(prose),
-        lambda sentence: sentence in told or any(form.is_statement(sentence) for form in forms),
+        lambda sentence: (
+            sentence in identities or any(form.is_statement(sentence) for form in forms)
+        ),
     )
 
 
-def _is_true_of_most(sentences: Sequence[str], holds: Callable[[str], bool]) -> bool:
-    return bool(sentences) and 2 * sum(map(holds, sentences)) >= len(sentences)
+def _is_true_of_most(sentences: Sequence[str], predicate: Callable[[str], bool]) -> bool:
+    return bool(sentences) and 2 * sum(map(predicate, sentences)) >= len(sentences)
 
 
 def _split_sentences(prose: str) -> list[str]:
@@ -356,8 +358,8 @@ class _StatementMatcher:
             return s.speakers.isdisjoint(subject)
         if word in s.past_being:
             return s.speakers.isdisjoint(subject) and not s.past_complements.isdisjoint(rest)
-        said = next((one for one in rest if one not in s.adverbs), rest[0])
-        is_vague = said in s.transient_states or s.vague_subjects.issuperset(subject)
+        complement = next((one for one in rest if one not in s.adverbs), rest[0])
+        is_vague = complement in s.transient_states or s.vague_subjects.issuperset(subject)
         return not (word in s.being and is_vague)
 
 

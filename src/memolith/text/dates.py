@@ -162,10 +162,10 @@ def _resolve_range(year: int, month: int | None, day: int | None) -> DateRange |
         return get_year_range(year)
     if month not in MONTHS.values():
         return None
-    whole = get_month_range(year, month)
+    month_range = get_month_range(year, month)
     if day is None:
-        return whole
-    return build_range(date(year, month, day), 1) if day <= whole.count_days else None
+        return month_range
+    return build_range(date(year, month, day), 1) if day <= month_range.count_days else None
 
 
 # --- Relative dates
@@ -291,10 +291,10 @@ def _resolve_past(lower: str, query_date: date) -> Iterator[DateRange]:
             yield build_range(query_date + timedelta(days=_DAY_OFFSETS[match[1]]), 1)
     for form in (_AGO, _AGO_DE):
         for match in form.finditer(lower):
-            least, most = _parse_count(match["count"])
+            low, high = _parse_count(match["count"])
             yield from (
                 _get_whole_unit(match["unit"], -number, query_date)
-                for number in range(least, most + 1)
+                for number in range(low, high + 1)
             )
     for match in _LAST_UNIT.finditer(lower):
         yield from _resolve_last_unit(match["which"], match["unit"], query_date)
@@ -304,9 +304,9 @@ def _resolve_past(lower: str, query_date: date) -> Iterator[DateRange]:
         yield _get_last_named(match["name"], query_date)
 
 
-def _resolve_last_unit(which: str, unit: str, query_date: date) -> Iterator[DateRange]:
+def _resolve_last_unit(adjective: str, unit: str, query_date: date) -> Iterator[DateRange]:
     """Yield the days of "last week" or "the past week"; nothing for "the last day" of something."""
-    if which == "past":
+    if adjective == "past":
         yield _get_range_until(query_date, 1, unit)
     elif _UNITS[unit] != "day":
         yield _get_whole_unit(unit, -1, query_date)
@@ -370,8 +370,8 @@ def _resolve_mentioned(text: str, reference_date: date) -> Iterator[DateRange]:
 
 
 def _resolve_counted(count: str, unit: str, sign: int, reference_date: date) -> Iterator[DateRange]:
-    least, most = _parse_count(count)
-    for number in range(least, most + 1):
+    low, high = _parse_count(count)
+    for number in range(low, high + 1):
         yield from _shift_unit(_UNITS[unit], sign * number, reference_date)
 
 
@@ -395,9 +395,9 @@ def _shift_unit(unit: str, step: int, reference_date: date) -> Iterator[DateRang
 
 def _get_nearby_weekdays(weekday: int, reference_date: date) -> Iterator[DateRange]:
     """Yield the next such weekday, which may be the reference date, and two before and after it."""
-    ahead = reference_date + timedelta(days=(weekday - reference_date.weekday()) % 7)
+    next_weekday = reference_date + timedelta(days=(weekday - reference_date.weekday()) % 7)
     for week in (-2, -1, 0, 1, 2):
-        yield build_range(ahead + timedelta(weeks=week), 1)
+        yield build_range(next_weekday + timedelta(weeks=week), 1)
 
 
 def _get_season(year: int, month: int) -> DateRange:

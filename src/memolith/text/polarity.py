@@ -126,20 +126,20 @@ def split_clauses(text: str) -> Iterator[tuple[Clause, ...]]:
 
 def _parse_clauses(sentence: str) -> tuple[Clause, ...]:
     asks = _QUESTION.search(sentence[-_TAIL:]) is not None
-    supposes = _CONDITION.match(sentence) is not None
+    is_conditional = _CONDITION.match(sentence) is not None
     of_other = _is_about_other(sentence)
     says_no = "," in sentence and NO_PATTERN.match(sentence) is not None
-    told = NO_PATTERN.sub(" ", sentence, count=1) if says_no else sentence
+    content = NO_PATTERN.sub(" ", sentence, count=1) if says_no else sentence
     return tuple(
         Clause(
             text=part,
             is_negated=_is_negated(part),
-            is_hypothetical=supposes or _HYPOTHETICAL.search(part) is not None,
+            is_hypothetical=is_conditional or _HYPOTHETICAL.search(part) is not None,
             is_question=asks,
             is_about_other=of_other,
             possessed_noun=_get_possessed_noun(part),
         )
-        for part in _split_sentence(told)
+        for part in _split_sentence(content)
         if _WORD_CHAR.search(part)
     )
 
@@ -155,8 +155,8 @@ def _is_negated(part: str) -> bool:
 
 
 def _get_possessed_noun(part: str) -> str:
-    mine = None if _I.search(part) else _POSSESSIVE_START.match(part)
-    return mine["noun"] if mine else ""
+    possessive = None if _I.search(part) else _POSSESSIVE_START.match(part)
+    return possessive["noun"] if possessive else ""
 
 
 def _split_sentence(sentence: str) -> Iterator[str]:

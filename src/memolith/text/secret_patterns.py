@@ -448,8 +448,8 @@ def find_cards(text: str) -> Iterator[Span]:
             for last in _find_in_run(text, start, end):
                 yield last
         # A point after a card number ends a sentence, and does not begin a fraction.
-        behind = _BEHIND_POINT.match(text, end) if last and last.end == end else None
-        run = behind or _RUN.search(text, end)
+        fraction = _BEHIND_POINT.match(text, end) if last and last.end == end else None
+        run = fraction or _RUN.search(text, end)
 
 
 def _find_in_run(text: str, start: int, end: int) -> Iterator[Span]:

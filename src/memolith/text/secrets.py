@@ -257,8 +257,8 @@ def _trim_value(found: re.Match[str]) -> tuple[Span, bool]:
         if found[group] is not None:
             return Span(*found.span(group)), True
     start, end = found.span("bare")
-    kept = found["bare"].rstrip(_TAIL)
-    return Span(start, start + len(kept) if kept else end), False
+    trimmed = found["bare"].rstrip(_TAIL)
+    return Span(start, start + len(trimmed) if trimmed else end), False
 
 
 _DELIMITER = re.compile(r"[;&<]")
@@ -269,8 +269,8 @@ def _cut_at_delimiter(text: str, span: Span) -> Span:
     cut = _DELIMITER.search(text, span.start, span.end)
     if cut is None:
         return span
-    kept = text[span.start : cut.start()].rstrip(_TAIL)
-    return Span(span.start, span.start + len(kept))
+    trimmed = text[span.start : cut.start()].rstrip(_TAIL)
+    return Span(span.start, span.start + len(trimmed))
 
 
 # --- All kinds of secrets

@@ -250,12 +250,12 @@ def prepare_query(text: str, participants: Sequence[Participant], now: datetime)
     for, the text is unchanged.
     """
     named = _find_named(text, participants)
-    bare = strip_phrasing(text)
-    dense = next(filter(_has_content, (_strip_names(bare, named), bare)), text)
+    stripped = strip_phrasing(text)
+    dense = next(filter(_has_content, (_strip_names(stripped, named), stripped)), text)
     words = [*terms(dense), *(term for person in named for term in terms(person.name or ""))]
     found = tuple(dict.fromkeys(words))
-    noticed = find_cues(text, named, now)
-    return Query(text, dense, found, noticed, periods=noticed.periods, uses_context_window=True)
+    cues = find_cues(text, named, now)
+    return Query(text, dense, found, cues, periods=cues.periods, uses_context_window=True)
 
 
 def _has_content(text: str) -> bool:
@@ -300,16 +300,16 @@ def _strip_names(text: str, named: Sequence[Participant]) -> str:
 
 def _name_variants(person: Participant) -> tuple[str, ...]:
     """Return a participant's full name and its capitalised parts; none for a role."""
-    whole = proper_name(person.name)
-    if whole is None:
+    full_name = proper_name(person.name)
+    if full_name is None:
         return ()
-    return (whole, *(part for part in whole.split() if len(part) > 1 and part[0].isupper()))
+    return (full_name, *(part for part in full_name.split() if len(part) > 1 and part[0].isupper()))
 
 
 def _compile_names(names: Sequence[str]) -> re.Pattern[str]:
     """Return a pattern that matches a name as a word, also with a possessive ending."""
-    either = "|".join(map(re.escape, names))
-    return re.compile(rf"(?<!\w)(?:{either})(?:['’]?s|['’])?(?!\w)")
+    alternatives = "|".join(map(re.escape, names))
+    return re.compile(rf"(?<!\w)(?:{alternatives})(?:['’]?s|['’])?(?!\w)")
 
 
 # --- Cues

@@ -81,8 +81,8 @@ class Relevance:
         """
         if signals is None:
             return 0.0
-        known = self.nearness * signals.nearness + self.words * signals.words
-        subject = _logistic(self.constant + known + self.extent * signals.extent)
+        matched = self.nearness * signals.nearness + self.words * signals.words
+        subject = _logistic(self.constant + matched + self.extent * signals.extent)
         if signals.ahead is None:
             return subject
         return min(subject, _logistic(self.said + self.ahead * signals.ahead))
@@ -133,11 +133,11 @@ def _get_speaker_margin(named: int | None, found: Candidates, scores: Scores) ->
     if named is None:
         return None
     total = scores.total - scores.parts.get("by_named_speaker", 0.0)
-    theirs = found.speaker == named
-    others = ~theirs & (found.speaker >= 0)
-    if not theirs.any() or not others.any():
+    by_named = found.speaker == named
+    others = ~by_named & (found.speaker >= 0)
+    if not by_named.any() or not others.any():
         return None
-    return _get_best_score(total, theirs) - _get_best_score(total, others)
+    return _get_best_score(total, by_named) - _get_best_score(total, others)
 
 
 def _get_best_score(total: NDArray[np.float64], rows: NDArray[np.bool_]) -> float:

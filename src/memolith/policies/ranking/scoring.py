@@ -31,8 +31,8 @@ def select_best(
     if len(scores) > limit:
         threshold = np.partition(scores, len(scores) - limit)[len(scores) - limit]
         places = np.flatnonzero(scores >= threshold)
-    order = np.lexsort((numbers[places], -scores[places]))
-    return places[order[:limit]]
+    ranked = np.lexsort((numbers[places], -scores[places]))
+    return places[ranked[:limit]]
 
 
 def order_by_score(
@@ -45,10 +45,10 @@ def order_by_score(
         scores: Their scores, shape (n,).
         priorities: Flags that take precedence over scores, strongest first, shape (n,) each.
     """
-    order: list[int] = np.lexsort(
+    ranked: list[int] = np.lexsort(
         (numbers, -scores, *(~flags for flags in reversed(priorities)))
     ).tolist()
-    return order
+    return ranked
 
 
 def find_unique(numbers: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -182,22 +182,22 @@ def max_score_by_item(
         terms: Number of terms.
         items: Number of items.
     """
-    held = np.zeros(terms * items)
-    np.maximum.at(held, term * items + item, score)
-    return held.reshape(terms, items)
+    best = np.zeros(terms * items)
+    np.maximum.at(best, term * items + item, score)
+    return best.reshape(terms, items)
 
 
-def score_windows(held: Floats, steps: Sequence[int], neighbours: Integers) -> Floats:
+def score_windows(scores: Floats, steps: Sequence[int], neighbours: Integers) -> Floats:
     """Return the joint keyword score of each item and nearby items, shape (n,).
 
     Args:
-        held: Each term's score in each item, shape (terms, items).
+        scores: Each term's score in each item, shape (terms, items).
         steps: Distance of each row of `neighbours`, shape (k,).
         neighbours: Indexes of nearby items, −1 for none, shape (k, n); the items themselves at
             distance 0.
     """
-    none = np.zeros((len(held), 1))
-    padded = np.concatenate([held, none], axis=1)  # the last column is for −1
+    none = np.zeros((len(scores), 1))
+    padded = np.concatenate([scores, none], axis=1)  # the last column is for −1
     decay = np.array([WINDOW_DECAY**each for each in steps])
     total: Floats = (decay[:, None] * padded[:, neighbours]).max(axis=1).sum(axis=0)
     return total
@@ -219,8 +219,8 @@ def rank_pinned(
     Exact matches of the query come first, then statements of the user before claims of others, then
     the most important, then the newest (the highest number).
     """
-    order = np.lexsort((-numbers, -importance, ~by_user, ~exact))
-    return order[:limit]
+    ranked = np.lexsort((-numbers, -importance, ~by_user, ~exact))
+    return ranked[:limit]
 
 
 def put_pinned_first(scores: Scores, place: NDArray[np.int64]) -> Scores:

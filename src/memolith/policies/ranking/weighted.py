@@ -150,8 +150,8 @@ class CosineRanking:
             "text": np.where(has_none, saturate(candidates.text), 0.0),
         }
         matches = has_none & (candidates.text > 0.0)
-        matters = candidates.importance >= self.min_importance
-        return sum_parts(parts, (is_near | matches) & matters)
+        is_important = candidates.importance >= self.min_importance
+        return sum_parts(parts, (is_near | matches) & is_important)
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,8 +229,8 @@ def split_query_words(text: str) -> tuple[str, ...]:
 
     Stop words are dropped, unless there are no others.
     """
-    bare = (word.strip(_PUNCTUATION) or word for word in text.split())
-    words = dict.fromkeys(word.casefold() for word in bare)
+    stripped = (word.strip(_PUNCTUATION) or word for word in text.split())
+    words = dict.fromkeys(word.casefold() for word in stripped)
     telling = tuple(word for word in words if word not in STOP_WORDS)
     return telling or tuple(words)
 

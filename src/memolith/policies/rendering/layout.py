@@ -63,11 +63,11 @@ def select_within_budget(costs: Sequence[int], budget: int, limit: int | None = 
     Items that do not fit are skipped, not truncated.
     """
     places: list[int] = []
-    left = budget
+    remaining = budget
     for place, cost in enumerate(costs):
-        if cost <= left and (limit is None or len(places) < limit):
+        if cost <= remaining and (limit is None or len(places) < limit):
             places.append(place)
-            left -= cost
+            remaining -= cost
     return places
 
 
@@ -134,9 +134,9 @@ def _render_document_line(line: str) -> str:
     # An escaped tag must not be detected as a tag again.
     if not is_suspicious(line.replace(_ESCAPED_TAG, "(")):
         return line
-    said = line.lstrip()
-    bullet = "- " if said.startswith("- ") else ""
-    words = said.removeprefix(bullet).removeprefix(QUOTED_LABEL).strip().strip('"')
+    content = line.lstrip()
+    bullet = "- " if content.startswith("- ") else ""
+    words = content.removeprefix(bullet).removeprefix(QUOTED_LABEL).strip().strip('"')
     return f"{bullet}{quote_text(words)}"
 
 

@@ -54,9 +54,9 @@ class GrammarSupersession:
             candidate: The memory to be stored.
             supersession_candidates: Active memories without a key that match the queries.
         """
-        said = read_comparable(candidate.content)
+        reading = read_comparable(candidate.content)
         found = [
-            (each, relate_reading(each.content, candidate.content, said))
+            (each, relate_reading(each.content, candidate.content, reading))
             for each in _filter_by_speaker(supersession_candidates)
         ]
         restated = [each for each, finding in found if finding.relation is Relation.RESTATED]
@@ -87,11 +87,11 @@ def _age_key(memory: Memory) -> tuple[object, str]:
     return memory.created_at, memory.id
 
 
-def _may_change(known: Memory, candidate: Candidate) -> bool:
-    if candidate.said_at is None or is_outranked(candidate.origin, by=known.origin):
+def _may_change(existing: Memory, candidate: Candidate) -> bool:
+    if candidate.said_at is None or is_outranked(candidate.origin, by=existing.origin):
         return False
-    said = known.happened_at or known.created_at
+    said_at = existing.happened_at or existing.created_at
     # The time of a restatement is unknown, only when it was stored. A log imported late must not
     # supersede a memory that was confirmed since.
-    last = max(said, known.updated_at) if len(known.sources) > 1 else said
+    last = max(said_at, existing.updated_at) if len(existing.sources) > 1 else said_at
     return candidate.said_at >= last

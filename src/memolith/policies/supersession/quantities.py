@@ -131,7 +131,7 @@ def _build_when(found: dict[str, str]) -> When | None:
     month = found.get("month")
     minutes, exact = _parse_time(found)
     places = (f"{name} {found[name]}" for name in _LOCATION_GROUPS if name in found)
-    made = When(
+    when = When(
         weekday=_WEEKDAY.get(found.get("weekday", "")),
         day=int(found["day"]) if "day" in found else None,
         month=None if month is None else _MONTH.get(month) or int(month),
@@ -141,14 +141,14 @@ def _build_when(found: dict[str, str]) -> When | None:
         location=next(places, None),
         is_recurring="every" in found or "recurs" in found,
     )
-    return made if made != When() and _is_possible(made) else None
+    return when if when != When() and _is_possible(when) else None
 
 
-def _is_possible(made: When) -> bool:
+def _is_possible(when: When) -> bool:
     return (
-        (made.minutes or 0) < _HOURS * _MINUTES
-        and 0 < (made.day or 1) <= _DAYS
-        and 0 < (made.month or 1) <= len(_MONTHS)
+        (when.minutes or 0) < _HOURS * _MINUTES
+        and 0 < (when.day or 1) <= _DAYS
+        and 0 < (when.month or 1) <= len(_MONTHS)
     )
 
 
@@ -166,14 +166,14 @@ def _parse_time(found: dict[str, str]) -> tuple[int | None, bool]:
 
 def is_included(part: When, whole: When) -> bool:
     """Return whether `whole` states everything that `part` states."""
-    said = (
+    pairs = (
         (value, getattr(whole, each.name))
         for each in fields(When)
         if (value := getattr(part, each.name))
     )
-    pairs = [(part.weekday, whole.weekday), (part.minutes, whole.minutes)]
-    return all(one == other for one, other in said) and all(
-        one is None or one == other for one, other in pairs
+    times = [(part.weekday, whole.weekday), (part.minutes, whole.minutes)]
+    return all(one == other for one, other in pairs) and all(
+        one is None or one == other for one, other in times
     )
 
 
@@ -251,12 +251,12 @@ _UNITS = MappingProxyType(
 )  # fmt: skip
 
 
-def compare_ages(old: str, new: str, *, marked: bool) -> ValueComparison:
+def compare_ages(old: str, new: str, *, is_change: bool) -> ValueComparison:
     """Compare ages; see `relation.compare`."""
     one, other = _parse_age(old), _parse_age(new)
     if one is None or other is None:
         return ValueComparison.UNSURE
-    older = 0 < other - one <= (AGE_STEP if marked else _UNMARKED_AGE_STEP)
+    older = 0 < other - one <= (AGE_STEP if is_change else _UNMARKED_AGE_STEP)
     return build_comparison(same=one == other, other=older)
 
 
@@ -276,20 +276,20 @@ def compare_dates(old: str, new: str) -> ValueComparison:
     return build_comparison(same=same and one.year == other.year, other=not same or not dated)
 
 
-def _is_date(said: When) -> bool:
+def _is_date(when: When) -> bool:
     """Return whether only a day and a month are given, and perhaps a year."""
-    rest = replace(said, day=None, month=None, year=None)
-    return None not in {said.day, said.month} and rest == When()
+    rest = replace(when, day=None, month=None, year=None)
+    return None not in {when.day, when.month} and rest == When()
 
 
-def compare_times(old: str, new: str, *, marked: bool) -> ValueComparison:
+def compare_times(old: str, new: str, *, is_change: bool) -> ValueComparison:
     """Compare times of events; see `relation.compare`."""
     one, other = parse_when(old), parse_when(new)
     if one is None or other is None:
         return ValueComparison.UNSURE
     another_year = None not in {one.year, other.year} and one.year != other.year
     if one.is_recurring or other.is_recurring or another_year:  # an annual event is true of both
-        return build_comparison(same=one == other, other=marked and is_rescheduled(one, other))
+        return build_comparison(same=one == other, other=is_change and is_rescheduled(one, other))
     return build_comparison(same=one == other, other=is_rescheduled(one, other))
 
 
@@ -336,7 +336,7 @@ def _parse_address(text: str) -> list[str] | None:
     return words if is_name else None
 
 
-def compare_measures(old: str, new: str, *, marked: bool) -> ValueComparison:
+def compare_measures(old: str, new: str, *, is_change: bool) -> ValueComparison:
     """Compare measures; see `relation.compare`.
 
     Without an explicit change, both must have a unit and a similar magnitude, and neither may be
@@ -345,7 +345,7 @@ def compare_measures(old: str, new: str, *, marked: bool) -> ValueComparison:
     one, other = _parse_measure(old), _parse_measure(new)
     if one is None or other is None or one[1] != other[1]:
         return ValueComparison.UNSURE
-    is_clear = marked or (bool(one[1]) and _is_plausible_change(one[0], other[0]))
+    is_clear = is_change or (bool(one[1]) and _is_plausible_change(one[0], other[0]))
     return build_comparison(same=one == other, other=is_clear and one[0] != other[0])
 
 
@@ -391,10 +391,10 @@ def compare_counts(old: str, new: str) -> ValueComparison:
 
 def _parse_count(text: str) -> tuple[int, str] | None:
     """Return a number and the counted noun in the singular."""
-    first, _, things = text.casefold().partition(" ")
+    first, _, noun = text.casefold().partition(" ")
     count = 1 if first in {"a", "an"} else parse_number(first)
-    singular = _SINGULARS.get(things, things.removesuffix("s"))
-    if count is None or things not in _COUNTABLE_NOUNS or (count == 1) != (things == singular):
+    singular = _SINGULARS.get(noun, noun.removesuffix("s"))
+    if count is None or noun not in _COUNTABLE_NOUNS or (count == 1) != (noun == singular):
         return None
     return count, singular
 

@@ -287,8 +287,8 @@ def _load_cities() -> frozenset[str]:
 def _load_countries() -> frozenset[str]:
     return frozenset(
         name
-        for name, within in _load_places().items()
-        if _get_own_names(within) == _strip_own_marks(within)
+        for name, containing in _load_places().items()
+        if _get_own_names(containing) == _strip_own_marks(containing)
     )
 
 
@@ -312,13 +312,13 @@ def _load_places() -> Mapping[str, frozenset[str]]:
             _add_place(found, _parse_names(city), chain)
     for city in _STATES_OF_THEIR_OWN.split(", "):
         _add_place(found, _parse_names(city), [])
-    return MappingProxyType({name: frozenset(within) for name, within in found.items()})
+    return MappingProxyType({name: frozenset(containing) for name, containing in found.items()})
 
 
 def _add_place(found: dict[str, set[str]], names: list[str], around: list[list[str]]) -> None:
-    within = {f"{names[0]}.", *(region[0] for region in around)}
+    containing = {f"{names[0]}.", *(region[0] for region in around)}
     for name in names:
-        found.setdefault(name, set()).update(within)
+        found.setdefault(name, set()).update(containing)
 
 
 def _parse_names(text: str) -> list[str]:
