@@ -276,7 +276,7 @@ def build_app(  # noqa: PLR0913 - the options of `Memolith.open`
             find_arbitrator=_build_arbitrator_lookup(
                 _resolve_arbitrator(arbitrator, settings), chat_models, settings
             ),
-            on_pending=_build_pending_callback(model, background, works=enable_worker),
+            on_pending=_build_pending_callback(model, background, enable_worker=enable_worker),
         )
         services = Services(dependencies, settings)
     except BaseException:
@@ -398,8 +398,10 @@ def _open_compression_model(settings: Settings) -> ResilientChat | None:
     if not (timeline.consolidation_provider or timeline.consolidation_model):
         return None
     provider: Any = timeline.consolidation_provider or chat.provider
-    chosen = replace(chat, provider=provider, model=timeline.consolidation_model or chat.model)
-    return open_chat(replace(settings, chat=chosen))
+    compression_settings = replace(
+        chat, provider=provider, model=timeline.consolidation_model or chat.model
+    )
+    return open_chat(replace(settings, chat=compression_settings))
 
 
 def _build_arbitrator_lookup(
@@ -417,12 +419,12 @@ def _build_arbitrator_lookup(
 
 
 def _build_pending_callback(
-    model: ResilientChat | None, background: BackgroundWorker, *, works: bool
+    model: ResilientChat | None, background: BackgroundWorker, *, enable_worker: bool
 ) -> Callable[[], None] | None:
     """Return the callback for pending learning work; None: there is no model."""
     if model is None:
         return None
-    return background.wake if works else lambda: None
+    return background.wake if enable_worker else lambda: None
 
 
 def _meter_model(

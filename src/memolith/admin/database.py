@@ -180,10 +180,10 @@ def upgrade(settings: Settings, on_progress: Callable[[int], None]) -> UpgradeRe
     postgres = settings.postgres
     options = NewStoreOptions(postgres.partitions, postgres.half_precision)
     with closing(open_ciphers(settings)) as ciphers:
-        done = upgrade_database(
+        result = upgrade_database(
             place, ciphers=ciphers, options=options, on_schema_reached=on_progress
         )
-    return UpgradeResult(done.schema_before, done.schema_after)
+    return UpgradeResult(result.schema_before, result.schema_after)
 
 
 def build_index(

@@ -174,8 +174,8 @@ class _VectorBuild:
         """Return the new vectors of passages by position; equal texts are embedded once."""
         texts = {each.position: build_embedded_text(each.speaker, each.text) for each in passages}
         new_texts = list(dict.fromkeys(texts[e.position] for e in passages if e.vector is None))
-        fresh = quantise(embed_texts(self._embedder, new_texts, "document")) if new_texts else ()
-        new_vectors = dict(zip(new_texts, fresh, strict=True))
+        vectors = quantise(embed_texts(self._embedder, new_texts, "document")) if new_texts else ()
+        new_vectors = dict(zip(new_texts, vectors, strict=True))
         return {
             each.position: new_vectors[texts[each.position]] if each.vector is None else each.vector
             for each in passages
@@ -220,8 +220,8 @@ def _open_reembedder(
     url: Url | None, settings: Settings, ciphers: CipherProvider | None
 ) -> Iterator[Reembedder]:
     """Open a store for re-embedding, whichever model its vectors belong to."""
-    named = settings.store if url is None else store_url(url)
-    if named == IN_MEMORY:
+    location = settings.store if url is None else store_url(url)
+    if location == IN_MEMORY:
         raise InvalidInput("store", "is in memory only and can't be re-embedded")
-    with closing(stores.open_store(named, settings, ciphers)) as store:
+    with closing(stores.open_store(location, settings, ciphers)) as store:
         yield Reembedder(store)

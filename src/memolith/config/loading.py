@@ -429,8 +429,8 @@ def _find_profile_setting(base: str, key: str, source: str) -> Setting:
     """Return the setting of a profile by its key in `[memory.profiles.NAME]`."""
     settings_by_field = {each.field: each for each in ALL_SETTINGS.values() if each.profile == base}
     if key not in settings_by_field:
-        near = suggest_name(key, ("base", *settings_by_field))
-        hint = f"; did you mean {near}?" if near else ""
+        suggestion = suggest_name(key, ("base", *settings_by_field))
+        hint = f"; did you mean {suggestion}?" if suggestion else ""
         problem = f"is not a setting of {base}, its base profile{hint}"
         raise InvalidConfiguration(f"profiles.{key}", problem, source)
     return settings_by_field[key]
@@ -529,8 +529,12 @@ def _is_url(store: str) -> bool:
 
 
 def _unknown_setting_error(name: str, known: Iterable[str], source: str) -> InvalidConfiguration:
-    near = suggest_name(name, known)
-    hint = f"; did you mean {near}?" if near else "; `memolith config show` lists all settings"
+    suggestion = suggest_name(name, known)
+    hint = (
+        f"; did you mean {suggestion}?"
+        if suggestion
+        else "; `memolith config show` lists all settings"
+    )
     if name.rpartition(".")[2] in ("api_key", "password", "token"):
         hint = "; keys come from the environment: set chat.api_key_env to the variable's name"
     return InvalidConfiguration(name, "unknown setting" + hint, source)

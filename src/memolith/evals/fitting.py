@@ -175,12 +175,12 @@ def fit_relevance(asked: Sequence[AskedQuestion]) -> Relevance:
     subject = [one for one in known if not one.is_swapped]
     rows = [(one.nearness, one.words, one.extent) for each in subject if (one := each.signals)]
     constant, nearness, words, extent = _fit_logistic(rows, subject)
-    named = [one for one in known if one.signals and one.signals.ahead is not None]
+    named = [one for one in known if one.signals and one.signals.speaker_lead is not None]
     spoken = [one for one in named if one.is_answered or one.is_swapped]
     said, ahead = _CONSTANT_ONE
     if {one.is_answered for one in spoken} == {True, False}:
         said, ahead = _fit_logistic(
-            [(one.signals.ahead or 0.0,) for one in spoken if one.signals], spoken
+            [(one.signals.speaker_lead or 0.0,) for one in spoken if one.signals], spoken
         )
     return Relevance(constant, nearness, words, extent, said, ahead)
 

@@ -132,8 +132,8 @@ class NoDecay:
 
 def freshness(hours: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return e^(−0.01·hours); 1.0 for the future."""
-    fresh: NDArray[np.float64] = np.exp(-FRESHNESS_PER_HOUR * np.maximum(hours, 0.0))
-    return fresh
+    scores: NDArray[np.float64] = np.exp(-FRESHNESS_PER_HOUR * np.maximum(hours, 0.0))
+    return scores
 
 
 # --- Eviction above the capacity (`facts`)

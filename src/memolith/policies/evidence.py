@@ -43,24 +43,24 @@ class ClauseContent:
         terms: Its terms, and those that they imply.
         ordered_terms: Its terms, in order.
         words: Its folded words, to match names.
-        figures: Its numbers.
+        numbers: Its numbers.
         counted: Counted terms with their numbers.
-        denies: Whether it is negated; see `Clause`.
-        supposes: Whether it is hypothetical.
-        of_other: Whether it is about another person.
-        of_mine: Terms of the noun that the speaker possesses: "my sister".
+        is_negated: Whether it is negated; see `Clause`.
+        is_hypothetical: Whether it is hypothetical.
+        is_about_other: Whether it is about another person.
+        possessed_terms: Terms of the noun that the speaker possesses: "my sister".
         possessions: Terms of everything that anybody possesses: "my doctor".
     """
 
     terms: frozenset[str]
     ordered_terms: tuple[str, ...]
     words: frozenset[str]
-    figures: frozenset[str]
+    numbers: frozenset[str]
     counted: frozenset[tuple[str, str]]
-    denies: bool
-    supposes: bool
-    of_other: bool
-    of_mine: frozenset[str]
+    is_negated: bool
+    is_hypothetical: bool
+    is_about_other: bool
+    possessed_terms: frozenset[str]
     possessions: frozenset[str]
 
 
@@ -152,7 +152,7 @@ def _mark_second_person(
 ) -> tuple[ClauseContent, ...]:
     """Mark clauses of the user about "you" as about somebody else."""
     return tuple(
-        replace(one, of_other=True, terms=one.terms - {NAME_TERM})
+        replace(one, is_about_other=True, terms=one.terms - {NAME_TERM})
         if _SECOND_PERSON.search(clause.text) and not FIRST_PERSON_PATTERN.search(clause.text)
         else one
         for clause, one in zip(sentence, contents, strict=True)
@@ -160,7 +160,7 @@ def _mark_second_person(
 
 
 def _find_named_days(text: str) -> tuple[DateRange, ...]:
-    return tuple(days for named in find_dates(text, ()) for days in named.ranges)
+    return tuple(days for mention in find_dates(text, ()) for days in mention.ranges)
 
 
 def _read_clauses(sentence: Sequence[Clause]) -> tuple[ClauseContent, ...]:
@@ -180,12 +180,12 @@ def _read_clause(clause: Clause, found: Sequence[str]) -> ClauseContent:
         terms=frozenset(found) | implied_terms(clause.text),
         ordered_terms=tuple(found),
         words=frozenset(iter_words(clause.text)),
-        figures=parse_numbers(clause.text),
+        numbers=parse_numbers(clause.text),
         counted=counted_terms(clause.text),
-        denies=clause.is_negated,
-        supposes=clause.is_hypothetical,
-        of_other=clause.is_about_other,
-        of_mine=frozenset(content_terms(clause.possessed_noun))
+        is_negated=clause.is_negated,
+        is_hypothetical=clause.is_hypothetical,
+        is_about_other=clause.is_about_other,
+        possessed_terms=frozenset(content_terms(clause.possessed_noun))
         if clause.possessed_noun
         else frozenset(),
         possessions=frozenset(
@@ -212,12 +212,12 @@ def _apply_answers(
 
 def _apply_answer(question: SourceSentence, answer: str) -> Iterator[SourceSentence]:
     yield question
-    says_no = NO_PATTERN.match(answer) is not None
-    if says_no or YES_PATTERN.match(answer):
+    is_no = NO_PATTERN.match(answer) is not None
+    if is_no or YES_PATTERN.match(answer):
         (place,) = question.places
-        clauses = tuple(_negate(one) if says_no else one for one in question.clauses)
+        clauses = tuple(_negate(one) if is_no else one for one in question.clauses)
         yield SourceSentence((place, place + 1), clauses, question.days)
 
 
 def _negate(content: ClauseContent) -> ClauseContent:
-    return replace(content, denies=not content.denies)
+    return replace(content, is_negated=not content.is_negated)

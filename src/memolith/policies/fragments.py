@@ -116,13 +116,13 @@ def _has_dangling_reference(
     text: str, words: Sequence[str], terms: int, language: FillerLexicon
 ) -> bool:
     """Return whether a text refers to earlier text without naming its subject."""
-    by_me = FIRST_PERSON_PATTERN.search(text) is not None
+    is_first_person = FIRST_PERSON_PATTERN.search(text) is not None
     opens = text.split(maxsplit=1)[0].lower()
-    if opens.rstrip(",.!?") in language.subjects and not by_me:
+    if opens.rstrip(",.!?") in language.subjects and not is_first_person:
         return True
     is_short = terms <= MAX_REFERRING_TERMS
     is_vague = any(re.match(rf"{each}\b", " ".join(words)) for each in language.vague_openings)
-    if is_vague and is_short and not by_me:
+    if is_vague and is_short and not is_first_person:
         return True
     return (
         is_short

@@ -85,12 +85,12 @@ class _FactPart:
         names: Words that must match exactly.
         terms: Other words in order; some may be missing.
         required_terms: Those of `terms` that must match.
-        figures: Numbers.
+        numbers: Numbers.
         counted: Counted terms with their numbers.
         dates: For each date its possible ranges, and its numbers and month as spelled.
         calendar: Weekdays and months outside of dates.
-        denies: Whether the clause is negated.
-        supposes: Whether the clause is hypothetical.
+        is_negated: Whether the clause is negated.
+        is_hypothetical: Whether the clause is hypothetical.
         role: The role that it gives to somebody ("a doctor"); "my doctor" is no evidence for it.
         about: All terms of the fact if it is about the user, otherwise None.
     """
@@ -98,19 +98,19 @@ class _FactPart:
     names: frozenset[str]
     terms: tuple[str, ...]
     required_terms: frozenset[str]
-    figures: frozenset[str]
+    numbers: frozenset[str]
     counted: frozenset[tuple[str, str]]
     dates: tuple[tuple[Sequence[DateRange], frozenset[str]], ...]
     calendar: frozenset[str]
-    denies: bool
-    supposes: bool
+    is_negated: bool
+    is_hypothetical: bool
     role: str = ""
     about: frozenset[str] | None = None
 
     @property
     def has_content(self) -> bool:
         """Whether there is anything to check."""
-        return bool(self.names or self.terms or self.figures or self.dates or self.calendar)
+        return bool(self.names or self.terms or self.numbers or self.dates or self.calendar)
 
     def is_about_same_person(self, clause: ClauseContent) -> bool:
         """Return whether a clause may be about the person of the fact."""
@@ -119,13 +119,16 @@ class _FactPart:
         about = self.about
         if self.role and self.role in clause.possessions:
             return False
-        return (not clause.of_other or NAME_TERM in clause.terms) and (
-            not clause.of_mine or any(_is_covered(term, about) for term in clause.of_mine)
+        return (not clause.is_about_other or NAME_TERM in clause.terms) and (
+            not clause.possessed_terms
+            or any(_is_covered(term, about) for term in clause.possessed_terms)
         )
 
     def has_same_stance(self, clause: ClauseContent) -> bool:
         """Return whether a clause has the same stance; a wish supports no statement."""
-        return clause.denies == self.denies and (self.supposes or not clause.supposes)
+        return clause.is_negated == self.is_negated and (
+            self.is_hypothetical or not clause.is_hypothetical
+        )
 
 
 def find_support(fact: str, evidence: Sources) -> tuple[int, ...]:
@@ -174,11 +177,11 @@ def count_ungrounded(text: str, evidence: Sources) -> int:
     """
     clauses = [one for sentence in evidence.sentences for one in sentence.clauses]
     words = frozenset(chain.from_iterable(one.words for one in clauses))
-    numbers = frozenset(chain.from_iterable(one.figures for one in clauses))
+    numbers = frozenset(chain.from_iterable(one.numbers for one in clauses))
     days = tuple(chain.from_iterable(sentence.days for sentence in evidence.sentences))
     return sum(
         len(part.names - words)
-        + len(part.figures - numbers)
+        + len(part.numbers - numbers)
         + sum(not _is_dated(date, spelled, words | numbers, days) for date, spelled in part.dates)
         + sum(word not in words and not _matches_calendar(word, days) for word in part.calendar)
         for part in _read_parts(text, evidence)
@@ -188,7 +191,7 @@ def count_ungrounded(text: str, evidence: Sources) -> int:
 def names_and_numbers(text: str) -> frozenset[str]:
     """Return the names and numbers of a text, folded, without days and months."""
     parts = _read_parts(text, read_sources(()))
-    return frozenset(chain.from_iterable(part.names | part.figures for part in parts))
+    return frozenset(chain.from_iterable(part.names | part.numbers for part in parts))
 
 
 def words_and_numbers(text: str) -> frozenset[str]:
@@ -206,7 +209,7 @@ def _trust_rank(origin: Origin, among: Iterable[Origin]) -> int:
 def _read_parts(fact: str, evidence: Sources) -> tuple[_FactPart, ...]:
     first = WORD.search(fact)
     is_named = first is not None and fold(first[0]) in evidence.names
-    of_user = is_named or _OF_USER.match(fact) is not None
+    is_about_user = is_named or _OF_USER.match(fact) is not None
     parts = [
         _read_part(one, evidence, opens=place == 0)
         for sentence in split_clauses(fact)
@@ -214,28 +217,28 @@ def _read_parts(fact: str, evidence: Sources) -> tuple[_FactPart, ...]:
     ]
     about = frozenset(chain.from_iterable(part.terms for part in parts))
     return tuple(
-        replace(part, about=about if of_user else None) for part in parts if part.has_content
+        replace(part, about=about if is_about_user else None) for part in parts if part.has_content
     )
 
 
 def _read_part(clause: Clause, evidence: Sources, *, opens: bool) -> _FactPart:
     dates = tuple(find_dates(clause.text, evidence.years))
-    rest = mask_dates(clause.text, dates)
-    words = _sort_words(rest, evidence.names, opens=opens)
+    undated = mask_dates(clause.text, dates)
+    words = _sort_words(undated, evidence.names, opens=opens)
     required, ordinary = content_terms(words.required), content_terms(words.ordinary)
     role = _ROLE.search(clause.text)
     return _FactPart(
         names=words.names,
         terms=tuple(term for term in (*required, *ordinary) if _is_word(term)),
         required_terms=frozenset(required) | CONTRASTS.intersection(ordinary),
-        figures=parse_numbers(rest),
-        counted=counted_terms(rest),
+        numbers=parse_numbers(undated),
+        counted=counted_terms(undated),
         dates=tuple(
             (one.ranges, _find_spelled_parts(one.span.extract(clause.text))) for one in dates
         ),
         calendar=words.calendar,
-        denies=clause.is_negated,
-        supposes=clause.is_hypothetical,
+        is_negated=clause.is_negated,
+        is_hypothetical=clause.is_hypothetical,
         role=next(iter(content_terms(role[1])[-1:]), "") if role else "",
     )
 
@@ -323,18 +326,18 @@ def _build_filter(parts: Sequence[_FactPart]) -> Callable[[SourceSentence], bool
     beginnings = {term[:_PREFIX_CHARS] for part in parts for term in part.terms}
     exact = frozenset(chain.from_iterable((*part.names, *part.calendar) for part in parts))
     numbers = frozenset(
-        chain.from_iterable((*part.figures, *chain(*(d for _, d in part.dates))) for part in parts)
+        chain.from_iterable((*part.numbers, *chain(*(d for _, d in part.dates))) for part in parts)
     )
 
-    def touches(sentence: SourceSentence) -> bool:
+    def may_support(sentence: SourceSentence) -> bool:
         return any(
             not clause.words.isdisjoint(exact)
-            or not clause.figures.isdisjoint(numbers)
+            or not clause.numbers.isdisjoint(numbers)
             or any(term[:_PREFIX_CHARS] in beginnings for term in clause.terms)
             for clause in sentence.clauses
         )
 
-    return touches
+    return may_support
 
 
 def _find_window_support(parts: Sequence[_FactPart], window: Sequence[SourceSentence]) -> set[int]:
@@ -360,11 +363,11 @@ def _find_part_support(part: _FactPart, window: Sequence[SourceSentence]) -> set
     agreeing_clauses = [clause for _, clause in agreeing]
     disagreeing = [clause for _, clause in pairs if not part.has_same_stance(clause)]
     words = frozenset(chain.from_iterable(clause.words for _, clause in agreeing))
-    numbers = frozenset(chain.from_iterable(clause.figures for _, clause in agreeing))
+    numbers = frozenset(chain.from_iterable(clause.numbers for _, clause in agreeing))
     days = [day for one in window for day in one.days]
     if not (
         part.names <= words
-        and part.figures <= numbers
+        and part.numbers <= numbers
         and _has_same_counts(part, agreeing_clauses)
         and all(_is_dated(dates, spelled, words | numbers, days) for dates, spelled in part.dates)
         and all(word in words or _matches_calendar(word, days) for word in part.calendar)
@@ -394,9 +397,9 @@ def _find_part_support(part: _FactPart, window: Sequence[SourceSentence]) -> set
     return found if len(missing) <= len(part.terms) // WORDS_PER_MISS else set()
 
 
-def _has_same_counts(part: _FactPart, clauses_alike: Iterable[ClauseContent]) -> bool:
+def _has_same_counts(part: _FactPart, agreeing: Iterable[ClauseContent]) -> bool:
     """Return whether no counted term of a fact has only other numbers in the source."""
-    counts = frozenset(chain.from_iterable(clause.counted for clause in clauses_alike))
+    counts = frozenset(chain.from_iterable(clause.counted for clause in agreeing))
     counted_terms = frozenset(term for term, _ in counts)
     return all(
         term not in counted_terms or (term, number) in counts for term, number in part.counted
@@ -408,21 +411,21 @@ def _contributes(part: _FactPart, clause: ClauseContent, days: Sequence[DateRang
     return (
         any(_is_covered(term, clause.terms) for term in part.terms)
         or not clause.words.isdisjoint(part.names | part.calendar)
-        or not clause.figures.isdisjoint(part.figures)
+        or not clause.numbers.isdisjoint(part.numbers)
         or any(
-            _is_dated(dates, spelled, clause.words | clause.figures, days)
+            _is_dated(dates, spelled, clause.words | clause.numbers, days)
             for dates, spelled in part.dates
         )
     )
 
 
-def _is_replaced(term: str, terms: Sequence[str], clauses_alike: Iterable[ClauseContent]) -> bool:
+def _is_replaced(term: str, terms: Sequence[str], agreeing: Iterable[ClauseContent]) -> bool:
     """Return whether the source has another word in the same place: a green sofa, a red sofa."""
     place = terms.index(term)
     if not 0 < place < len(terms) - 1:
         return False
     before, after = terms[place - 1], terms[place + 1]
-    for clause in clauses_alike:
+    for clause in agreeing:
         others = clause.ordered_terms
         if before in others and after in others:
             between = others[others.index(before) + 1 : others.index(after)]

@@ -284,9 +284,9 @@ def _get_calls(entry: HistoryMessage) -> list[object]:
 
 
 def _describe_call(call: object) -> str:
-    named = _get_field(call, "function") or call
-    arguments = _get_field(named, "arguments") or _get_field(named, "input") or ""
-    return f"[calls {_get_field(named, 'name')}: {arguments}"[:MAX_CALL_CHARS] + "]"
+    function = _get_field(call, "function") or call
+    arguments = _get_field(function, "arguments") or _get_field(function, "input") or ""
+    return f"[calls {_get_field(function, 'name')}: {arguments}"[:MAX_CALL_CHARS] + "]"
 
 
 def _get_parts(entry: object) -> list[object]:

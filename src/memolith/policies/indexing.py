@@ -70,9 +70,9 @@ def centroid(stored: NDArray[np.int8]) -> NDArray[np.float64] | None:
     for start in range(0, len(stored), _NORMALISE_BLOCK_ROWS):
         block = stored[start : start + _NORMALISE_BLOCK_ROWS]
         lengths = norms(block)
-        pointing = lengths > 0
-        total += (block[pointing] / lengths[pointing, None]).sum(axis=0)
-        count += int(pointing.sum())
+        is_nonzero = lengths > 0
+        total += (block[is_nonzero] / lengths[is_nonzero, None]).sum(axis=0)
+        count += int(is_nonzero.sum())
     return total / count if count else None
 
 

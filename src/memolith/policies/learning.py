@@ -131,8 +131,8 @@ class ExchangeLearning:
         if kind in PERSONAL_KINDS:
             places = places[:1]
         request, *reply = (messages[place].content for place in places)
-        spoken = messages[places[0] : places[-1] + 1]
-        *_, origin = resolve_origins(each.role for each in spoken)
+        exchange = messages[places[0] : places[-1] + 1]
+        *_, origin = resolve_origins(each.role for each in exchange)
         return LearnedMemory(
             content=format_exchange(request, *reply, max_chars=self.max_chars),
             places=places,

@@ -53,7 +53,7 @@ class Candidate:
         tags: The tags.
         key: The key, if any.
         origin: The origin of the statement.
-        said_at: When it was said, or was true; None: unknown.
+        stated_at: When it was said, or was true; None: unknown.
         has_expiry: Whether it expires.
     """
 
@@ -63,7 +63,7 @@ class Candidate:
     tags: tuple[str, ...] = ()
     key: str | None = None
     origin: Origin = Origin.USER
-    said_at: datetime | None = None
+    stated_at: datetime | None = None
     has_expiry: bool = False
 
 

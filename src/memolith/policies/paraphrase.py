@@ -58,13 +58,13 @@ def join_texts(first: str, second: str) -> str:
     """Append the sentences of another text that are not in the first, each once."""
     seen_keys = set(sentence_keys(first))
 
-    def is_said(sentence: str) -> bool:
+    def is_repeated(sentence: str) -> bool:
         key = _sentence_key(sentence)
         is_known = key in seen_keys
         seen_keys.add(key)
         return is_known
 
-    added = _filter_sentences(second, is_said)
+    added = _filter_sentences(second, is_repeated)
     return f"{first}\n{added}" if added else first
 
 

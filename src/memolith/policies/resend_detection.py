@@ -148,8 +148,8 @@ def clean_or_empty(text: str) -> str:
 
 def find_last_user_text(history: Sequence[HistoryMessage]) -> str:
     """Return the last text of the user, as it is stored, or ""."""
-    spoken = (get_text(each) for each in reversed(history) if _get_role(each) is Role.USER)
-    return next((text for text in map(clean_or_empty, spoken) if text), "")
+    texts = (get_text(each) for each in reversed(history) if _get_role(each) is Role.USER)
+    return next((text for text in map(clean_or_empty, texts) if text), "")
 
 
 def _build_turn(owner_id: str, role: Role, text: str, path: str, name: object) -> HistoryTurn:

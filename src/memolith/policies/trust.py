@@ -107,5 +107,5 @@ def find_quarantined(
 ) -> NDArray[np.bool_] | None:
     """Return a mask of the items that await review; None if there are none."""
     suspicious = (traits & int(Trait.SUSPICIOUS | Trait.REVIEWED)) == int(Trait.SUSPICIOUS)
-    waiting: NDArray[np.bool_] = suspicious & ~by_user
-    return waiting if waiting.any() else None
+    quarantined: NDArray[np.bool_] = suspicious & ~by_user
+    return quarantined if quarantined.any() else None

@@ -91,11 +91,13 @@ class Auditor:
         max_examples = arguments.check_count(examples, "examples", minimum=0, maximum=MAX_EXAMPLES)
         name = self._access.store.meta.embedder
         with self._access.store.read(owner_id) as snapshot:
-            comparing = None
+            comparison = None
             if near and name is not None:
-                comparing = SemanticComparison(self._stored_vectors(snapshot), get_thresholds(name))
+                comparison = SemanticComparison(
+                    self._stored_vectors(snapshot), get_thresholds(name)
+                )
             return audit_memories(
-                _iter_active(snapshot), comparing, examples=max_examples, advance=advance
+                _iter_active(snapshot), comparison, examples=max_examples, advance=advance
             )
 
     def _stored_vectors(self, snapshot: Snapshot) -> Vectors:

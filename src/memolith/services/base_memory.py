@@ -284,10 +284,10 @@ class BaseMemoryRewriter:
             return
         while True:
             with self._access.store.read(owner_id) as snapshot:
-                waiting = snapshot.memories_without_mark(
+                summaries = snapshot.memories_without_mark(
                     ProcessingFlag.INCORPORATED, frozenset({rule.kind})
                 )
-                batch = _take_fitting(waiting[: rule.summaries.get_batch_size(len(waiting))])
+                batch = _take_fitting(summaries[: rule.summaries.get_batch_size(len(summaries))])
                 if not batch:
                     return
                 material = self._gather_material(snapshot, profile, batch)
@@ -298,7 +298,7 @@ class BaseMemoryRewriter:
     ) -> ConsolidationResult:
         composed = self._composer.compose(owner_id, profile, material)
         with self._access.store.write(owner_id) as tx:
-            self._summary_writer.check_claim(tx, lease)
+            self._summary_writer.check_lease(tx, lease)
             if not _is_unchanged(tx, material):
                 raise SourcesChanged
             sources = [Source(each.id, "memory") for each in (*material.summaries, *material.facts)]
@@ -314,7 +314,7 @@ class BaseMemoryRewriter:
         self, snapshot: Snapshot, profile: Profile, summaries: Sequence[Memory]
     ) -> BaseMemoryMaterial:
         document = snapshot.base_memory()
-        retired = iter_memories(snapshot, frozenset({State.SUPERSEDED}))
+        superseded = iter_memories(snapshot, frozenset({State.SUPERSEDED}))
         return BaseMemoryMaterial(
             current_text=""
             if document is None
@@ -323,7 +323,7 @@ class BaseMemoryRewriter:
             summaries=summaries,
             facts=_find_most_important(snapshot, profile),
             user_words=list(_iter_user_words(snapshot, summaries)),
-            superseded_keys=frozenset(content_key(each.content) for each in retired),
+            superseded_keys=frozenset(content_key(each.content) for each in superseded),
         )
 
 
@@ -376,9 +376,13 @@ def _is_unchanged(tx: Snapshot, material: BaseMemoryMaterial) -> bool:
     version = 0 if document is None else document.version
     read = (*material.summaries, *material.facts)
     current = {each.id: (each.state, each.version) for each in tx.memories([m.id for m in read])}
-    unmoved = all(current.get(each.id) == (State.ACTIVE, each.version) for each in read)
-    waiting = tx.memories_without_mark(
+    is_unchanged = all(current.get(each.id) == (State.ACTIVE, each.version) for each in read)
+    pending = tx.memories_without_mark(
         ProcessingFlag.INCORPORATED, frozenset(each.kind for each in material.summaries)
     )
     summary_ids = {each.id for each in material.summaries}
-    return unmoved and version == material.version and summary_ids <= {each.id for each in waiting}
+    return (
+        is_unchanged
+        and version == material.version
+        and summary_ids <= {each.id for each in pending}
+    )

@@ -104,7 +104,7 @@ class _CompressionInput:
     lines: Sequence[str]
 
     @property
-    def consolidated_to(self) -> int:
+    def new_compressed_count(self) -> int:
         """The number of compressed messages once the new ones are."""
         before = (
             self.progress.consolidated_to if self.parts.summary else self.parts.compressed_count
@@ -195,8 +195,10 @@ class HistoryCompressor:
             sessions = {session.id: session for session in snapshot.sessions()}
             entries = self._get_entries(snapshot, profile, session_id)
         marks = [get_entry_digest(each.key or "") for each, _ in entries]
-        done = find_compressed_prefix(history, progress.consolidated_to, marks, _redacted_text)
-        parts = split_history(history, done.messages)
+        compressed = find_compressed_prefix(
+            history, progress.consolidated_to, marks, _redacted_text
+        )
+        parts = split_history(history, compressed.messages)
         last = sessions.get(session_id)
         return _CompressionInput(
             owner_id,
@@ -206,7 +208,7 @@ class HistoryCompressor:
             window,
             progress,
             None if last is None else last.last_at,
-            self._get_lines(parts, done, entries),
+            self._get_lines(parts, compressed, entries),
         )
 
     def _get_entries(
@@ -232,7 +234,10 @@ class HistoryCompressor:
         return sorted(found, key=lambda entry: entry[0].id)
 
     def _get_lines(
-        self, parts: HistoryParts, done: CompressedPrefix, entries: Sequence[tuple[Memory, bool]]
+        self,
+        parts: HistoryParts,
+        compressed: CompressedPrefix,
+        entries: Sequence[tuple[Memory, bool]],
     ) -> list[str]:
         """Return the summaries of the removed messages: from the history, or else as stored."""
         if parts.summary:
@@ -241,7 +246,7 @@ class HistoryCompressor:
             return []
         return [
             self._entry_line(each.content)
-            for each, is_visible in entries[: done.entries]
+            for each, is_visible in entries[: compressed.entries]
             if is_visible
         ]
 
@@ -260,8 +265,8 @@ class HistoryCompressor:
         history = self._build_history(replace(parts, kept=(*parts.new, *parts.kept)), inputs)
         if not parts.compressed_count:
             history = entries
-        fired = self._find_triggers(inputs, history) if parts.new else ()
-        if not fired:
+        triggers = self._find_triggers(inputs, history) if parts.new else ()
+        if not triggers:
             return CompressionResult(history)
         transcript = _build_transcript(parts.new)
         if not transcript:  # without any text
@@ -270,11 +275,13 @@ class HistoryCompressor:
             summary = self._summariser.summarise(inputs.owner_id, transcript, HISTORY_STYLE)
         except ServiceFailed as error:
             _log.warning("a history could not be summarised: %s", error)
-            return replace(self._degrade(inputs, transcript, history), triggers=fired, failed=True)
+            return replace(
+                self._degrade(inputs, transcript, history), triggers=triggers, failed=True
+            )
         line = f"[{self._access.clock.now():%Y-%m-%d %H:%M}] {summary.text}".rstrip()
         stored = self._store(inputs, [replace(summary, text=line)])
         return CompressionResult(
-            self._build_history(parts, inputs, line), triggers=fired, memories=stored
+            self._build_history(parts, inputs, line), triggers=triggers, memories=stored
         )
 
     def _build_history(
@@ -371,7 +378,7 @@ class HistoryCompressor:
                     actor=COMPRESSION_ACTOR,
                 )
             tx.set_progress(
-                inputs.session_id, ConsolidationProgress(inputs.consolidated_to, 0, now)
+                inputs.session_id, ConsolidationProgress(inputs.new_compressed_count, 0, now)
             )
             evict(tx, inputs.profile, now)
         return tuple(memory for memory, _ in staged)

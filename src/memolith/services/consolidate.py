@@ -130,12 +130,12 @@ class MessageSummariser:
             now=self._access.clock.now(), kinds=frozenset({EPISODE}), include_quarantined=False
         )
         numbers = snapshot.item_numbers([each.id for each in messages], scope)
-        let_through = (
+        allowed = (
             replace(message, content=strip_context(message.content))
             for message, number in zip(messages, numbers.tolist(), strict=True)
             if number >= 0 and message.role not in _EXCLUDED_ROLES
         )
-        readable = [message for message in let_through if message.content.strip()]
+        readable = [message for message in allowed if message.content.strip()]
         return _MessageBatch(
             messages, readable, get_outside_messages(snapshot, messages[0]), session_id
         )
@@ -167,7 +167,7 @@ class MessageSummariser:
         self, tx: Transaction, batch: _MessageBatch, lease: WorkLease | None
     ) -> None:
         """Mark a batch as summarised; raise `SourcesChanged` if its messages have changed."""
-        self._summary_writer.check_claim(tx, lease)
+        self._summary_writer.check_lease(tx, lease)
         count = len(batch.messages)
         if tx.unsummarised_messages(count, session_id=batch.session_id) != list(batch.messages):
             raise SourcesChanged
@@ -233,7 +233,7 @@ class SessionSummariser:
             return
         with self._access.store.read(owner_id) as snapshot:
             sessions = self._find_uncompressed(snapshot, rule)
-        started = {name: _started_at(memories) for name, memories in sessions.items()}
+        started = {name: _get_start_micros(memories) for name, memories in sessions.items()}
         staged = [
             self._stage(owner_id, profile, rule, name, sessions[name])
             for name in rule.select_sessions(started)
@@ -273,7 +273,7 @@ class SessionSummariser:
                 return self._write(owner_id, profile, staged, lease)
             except SourcesChanged:
                 with self._access.store.write(owner_id) as tx:
-                    self._summary_writer.check_claim(tx, lease)
+                    self._summary_writer.check_lease(tx, lease)
                     remaining = self._find_uncompressed(tx, rule).get(staged.session_id)
                 if not remaining:
                     raise
@@ -310,7 +310,7 @@ class SessionSummariser:
     ) -> ConsolidationResult:
         memory, sources = staged.memory, staged.sources
         with self._access.store.write(owner_id) as tx:
-            self._summary_writer.check_claim(tx, lease)
+            self._summary_writer.check_lease(tx, lease)
             current = {each.id: each for each in tx.memories([each.id for each in sources])}
             for old in sources:
                 stored = current.get(old.id)
@@ -325,7 +325,7 @@ def _is_unchanged(now: Memory, read: Memory) -> bool:
     return now.state is State.ACTIVE and now.version == read.version and not now.compressed
 
 
-def _started_at(memories: Sequence[Memory]) -> int:
+def _get_start_micros(memories: Sequence[Memory]) -> int:
     first = min(memory.happened_at or memory.created_at for memory in memories)
     return int(first.timestamp() * 1e6)
 
@@ -411,10 +411,10 @@ class Consolidator:
             (memory,) = tx.memories([id_])
             if memory.state is not State.ACTIVE:
                 raise NotFound("active summary", id_)
-            undone = replace(memory, state=State.SUPERSEDED, updated_at=now)
-            tx.amend(undone)
+            superseded = replace(memory, state=State.SUPERSEDED, updated_at=now)
+            tx.amend(superseded)
             tx.record([Event(id_, Action.UNDONE, now, CONSOLIDATION_ACTOR, memory.version)])
-        return undone
+        return superseded
 
     def _run_step(
         self,

@@ -13,7 +13,7 @@ from memolith.services.base_memory import hide_forgotten_sentences
 from memolith.services.indexing import Indexer
 from memolith.services.recall import RecallRequest, Retriever
 from memolith.text.cleaning import clean
-from memolith.tracing import traced
+from memolith.tracing import trace_calls
 
 _OVERSAMPLING = 3
 """How much more is recalled if some records are excluded. A guess."""
@@ -53,7 +53,7 @@ class ContextBuilder:
         self._access_counter = access_counter
         self._enabled = enabled
 
-    @traced("context")
+    @trace_calls("context")
     def build(
         self,
         owner_id: str,

@@ -35,7 +35,7 @@ from memolith.services.planning import WriteRequest
 from memolith.services.validation import NewMemory, classify_new_memory, parse_expiry
 from memolith.services.write import WritePipeline
 from memolith.text.injection import is_suspicious
-from memolith.tracing import traced
+from memolith.tracing import trace_calls
 
 _LOOKBACK = 40
 """Messages of tools and other people to look back for. A guess: about as many as a model's context
@@ -106,7 +106,7 @@ class FactExtractor:
             messages = snapshot.pending_messages(limit * 8, now=now)
         return list(group_exchanges(messages, open_since=now - REPLY_TIMEOUT))[:limit]
 
-    @traced("extract")
+    @trace_calls("extract")
     def extract(self, owner_id: str, exchange: Exchange) -> ExtractionResult:
         """Ask the model for the facts of an exchange. Thread-safe.
 
@@ -168,12 +168,12 @@ class FactExtractor:
         )
         with self._access.store.read(owner_id) as snapshot:
             numbers = snapshot.item_numbers([message.id for message in exchange], scope)
-        let_through = (
+        allowed = (
             replace(message, content=strip_context(message.content))
             for message, number in zip(exchange, numbers.tolist(), strict=True)
             if number >= 0 and message.role is not Role.SYSTEM
         )
-        return tuple(message for message in let_through if message.content.strip())
+        return tuple(message for message in allowed if message.content.strip())
 
     def _build_memories(
         self, owner_id: str, profile: Profile, extracted: ExtractionResult, now: datetime

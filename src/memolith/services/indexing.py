@@ -181,9 +181,9 @@ class Indexer:
         missing = {
             digest: text for digest, text in texts_by_digest.items() if digest not in vectors
         }
-        fresh = self._embed_documents(missing)
-        self._recent.put(owner_id, fresh)
-        return vectors | fresh
+        new_vectors = self._embed_documents(missing)
+        self._recent.put(owner_id, new_vectors)
+        return vectors | new_vectors
 
     def rebuild_entries(self, texts: Sequence[IndexText]) -> list[IndexEntry]:
         """Return the index entry of each text, with all vectors computed again."""

@@ -295,9 +295,9 @@ class _IngestionRun:
             yield IngestResult(self._store(found), redactions)
 
     def _redact(self, pieces: Iterable[str]) -> Iterator[str]:
-        hide = redact_lines if self._profile.redacts_lines else redact
+        redact_piece = redact_lines if self._profile.redacts_lines else redact
         for piece in pieces:
-            plain, redactions = hide(piece)
+            plain, redactions = redact_piece(piece)
             self._redactions += redactions
             yield plain
 
@@ -308,7 +308,7 @@ class _IngestionRun:
         request = WriteRequest(
             self._owner_id, self._profile, new_memories, now, actor="ingest", entries=entries
         )
-        existing = self._find_known(chunks)
+        existing = self._find_existing(chunks)
         if not new_memories:
             return tuple(
                 _build_chunk_result(each, existing.get(each.chunk.text), is_new=False)
@@ -325,7 +325,7 @@ class _IngestionRun:
             new -= set() if memory is None else {memory.id}
         return tuple(pieces)
 
-    def _find_known(self, chunks: Sequence[ScoredChunk]) -> dict[str, Memory]:
+    def _find_existing(self, chunks: Sequence[ScoredChunk]) -> dict[str, Memory]:
         """Return existing memories that equal dropped chunks, by text."""
         dropped = [each for each in chunks if not each.is_kept and each.entry is not None]
         existing: dict[str, Memory] = {}

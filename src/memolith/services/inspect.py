@@ -225,9 +225,9 @@ def _find_memory(snapshot: Snapshot, id: str | None, key: str | None) -> Memory:
 
 
 def _is_summary(memory: Memory) -> bool:
-    of_messages = memory.kind == SUMMARY_KIND and bool(memory.sources)
+    has_sources = memory.kind == SUMMARY_KIND and bool(memory.sources)
     return (
-        of_messages
+        has_sources
         or is_entry(memory.key)
         or any(each.record_type == "memory" for each in memory.sources)
     )
@@ -235,15 +235,15 @@ def _is_summary(memory: Memory) -> bool:
 
 def hide_forgotten(memories: Iterable[Memory]) -> list[Memory]:
     """Return memories with the content of forgotten ones removed."""
-    return [_without_content(each) if each.state is State.FORGOTTEN else each for each in memories]
+    return [_remove_content(each) if each.state is State.FORGOTTEN else each for each in memories]
 
 
-def _without_content(memory: Memory) -> Memory:
+def _remove_content(memory: Memory) -> Memory:
     return replace(memory, content="", summary=None, key=None, tags=())
 
 
 def _hide_history(history: History) -> History:
-    versions = (replace(each, memory=_without_content(each.memory)) for each in history.versions)
+    versions = (replace(each, memory=_remove_content(each.memory)) for each in history.versions)
     return replace(history, versions=tuple(versions))
 
 

@@ -93,10 +93,10 @@ class ApiKeyService:
         roles = [each.value for each in KeyRole]
         if role not in roles:
             raise InvalidInput("role", f"must be one of {', '.join(roles)}")
-        of_one = role == KeyRole.OWNER
-        if of_one and owner is None:
+        is_owner_key = role == KeyRole.OWNER
+        if is_owner_key and owner is None:
             raise InvalidInput("owner", "is required for a key of role owner")
-        if owner is not None and not of_one:
+        if owner is not None and not is_owner_key:
             raise InvalidInput("owner", f"must not be given for a key of role {role}")
         owner_id = None if owner is None else validate_name(owner, "owner")
         if owner_id is not None and self._access.store.is_erased(owner_id):

@@ -24,7 +24,7 @@ from memolith.services.write import WritePipeline
 from memolith.text.cleaning import clean
 from memolith.text.injection import is_suspicious
 from memolith.text.screening import redact, redact_lines
-from memolith.tracing import traced
+from memolith.tracing import trace_calls
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +85,7 @@ class ConversationLearner:
         self._write_pipeline = write_pipeline
         self._learn_memories = learn_memories
 
-    @traced("log")
+    @trace_calls("log")
     def log(self, owner_id: str, messages: Sequence[Message], *, session_id: str) -> LearnResult:
         """Store a session's messages, and the memories learned from them, in one transaction.
 
@@ -105,8 +105,8 @@ class ConversationLearner:
                 _validate_message(message, owner_id, session_id, place, now)
                 for place, message in enumerate(raw_messages)
             ]
-            fresh = _find_new_messages(checked, snapshot, session_id)
-        prepared = self._prepare(fresh, owner_id, profile, now)
+            new_messages = _find_new_messages(checked, snapshot, session_id)
+        prepared = self._prepare(new_messages, owner_id, profile, now)
         if not prepared:
             return LearnResult((), (), duplicates_skipped=len(checked))
         is_pending = (
@@ -145,8 +145,8 @@ class ConversationLearner:
         now: datetime,
     ) -> list[_PreparedMessage]:
         """Redact, index and learn from messages, without holding a lock."""
-        hide = redact_lines if profile.redacts_lines else redact
-        redacted = [hide(message.content) for message in messages]
+        redact_content = redact_lines if profile.redacts_lines else redact
+        redacted = [redact_content(message.content) for message in messages]
         messages = [
             replace(message, content=content, id=self._access.new_id(now))
             for message, (content, _) in zip(messages, redacted, strict=True)
@@ -203,8 +203,8 @@ class ConversationLearner:
             for place, message in enumerate(messages)
             for chunk in self._chunk_scorer.split([message.content], profile)
         ]
-        by_place = resolve_origins(message.role for message in messages)
-        origins = [by_place[place] for place, _ in parts]
+        all_origins = resolve_origins(message.role for message in messages)
+        origins = [all_origins[place] for place, _ in parts]
         centre = self._chunk_scorer.get_centroid(owner_id, profile)
         chunks = [chunk for _, chunk in parts]
         scored = self._chunk_scorer.score_chunks(
@@ -250,8 +250,8 @@ class _MessageWriter:
 
     def store(self, tx: Transaction) -> Sequence[NewMemory]:
         """Store the messages that are not stored yet; return the memories learned from them."""
-        callers_ids = _external_ids([each.message for each in self._prepared])
-        stored_ids = tx.external_ids(self._session_id, callers_ids)
+        given_ids = _external_ids([each.message for each in self._prepared])
+        stored_ids = tx.external_ids(self._session_id, given_ids)
         self.new_messages = [
             each for each in self._prepared if each.message.external_id not in stored_ids
         ]
@@ -328,11 +328,11 @@ def _find_new_messages(
 ) -> list[Message]:
     """Return the messages that the session does not have, each external id once."""
     seen_ids = snapshot.external_ids(session_id, _external_ids(messages))
-    fresh = []
+    new_messages = []
     for message in messages:
         if message.external_id is None:
-            fresh.append(message)
+            new_messages.append(message)
         elif message.external_id not in seen_ids:
             seen_ids.add(message.external_id)
-            fresh.append(message)
-    return fresh
+            new_messages.append(message)
+    return new_messages

@@ -72,9 +72,9 @@ def check_key_free(tx: Transaction, memory: Memory) -> None:
 
 def check_not_duplicate(tx: Transaction, memory: Memory, content: str) -> None:
     """Raise `Conflict` if another memory has the same content, given as a `content_key`."""
-    twin = find_duplicate(tx, memory, content)
-    if twin is not None:
-        raise Conflict(f"memory {twin.id} already has that content")
+    duplicate = find_duplicate(tx, memory, content)
+    if duplicate is not None:
+        raise Conflict(f"memory {duplicate.id} already has that content")
 
 
 def find_duplicate(tx: Transaction, memory: Memory, content: str) -> Memory | None:
@@ -89,14 +89,14 @@ def move_source(
     """Move a source from a forgotten memory to the memory that has restated it since."""
     remaining = tuple(source for source in memory.sources if source.id != source_id)
     moved = tuple(source for source in memory.sources if source.id == source_id)
-    retired = replace(
+    superseded = replace(
         memory,
         state=State.SUPERSEDED,
         superseded_by=duplicate.id,
         sources=remaining,
         updated_at=now,
     )
-    tx.amend(retired)
+    tx.amend(superseded)
     tx.amend(replace(duplicate, sources=(*duplicate.sources, *moved), updated_at=now))
     details = {"superseded_by": duplicate.id}
     tx.record(
@@ -109,13 +109,13 @@ def move_source(
 
 def check_no_cycle(tx: Transaction, old_id: str, successor: Memory) -> None:
     """Raise `Conflict` if a memory would supersede its own successor."""
-    step: Memory | None = successor
+    current: Memory | None = successor
     for _ in range(_MAX_CHAIN_LENGTH):
-        if step is None or step.superseded_by is None:
+        if current is None or current.superseded_by is None:
             return
-        if step.superseded_by == old_id:
+        if current.superseded_by == old_id:
             raise Conflict("that would create a cycle of supersessions")
-        step = next(iter(tx.memories([step.superseded_by])), None)
+        current = next(iter(tx.memories([current.superseded_by])), None)
     raise Conflict(f"the chain of supersessions is longer than {_MAX_CHAIN_LENGTH}")
 
 
@@ -237,18 +237,18 @@ class MemoryEditor:
         old_id, new_id = arguments.parse_id(old, "old"), arguments.parse_id(new, "new")
         now = self._access.clock.now()
         with self._access.store.write(owner_id) as tx:
-            retired = get_memory(tx, old_id)
+            stored = get_memory(tx, old_id)
             successor = get_memory(tx, new_id)
             if old_id == new_id:
                 raise Conflict("a memory can't supersede itself")
-            if retired.superseded_by is not None:
+            if stored.superseded_by is not None:
                 raise Conflict(f"memory {old_id} is already superseded")
-            if retired.state is not State.ACTIVE:
-                raise Conflict(f"memory {old_id} is {retired.state}, not active")
+            if stored.state is not State.ACTIVE:
+                raise Conflict(f"memory {old_id} is {stored.state}, not active")
             check_no_cycle(tx, old_id, successor)
             if successor.state is not State.ACTIVE:
                 raise Conflict(f"memory {new_id} is {successor.state}, not active")
-            memory = replace(retired, state=State.SUPERSEDED, superseded_by=new_id, updated_at=now)
+            memory = replace(stored, state=State.SUPERSEDED, superseded_by=new_id, updated_at=now)
             tx.amend(memory)
             details = {"superseded_by": new_id}
             tx.record([Event(old_id, Action.SUPERSEDED, now, "user", memory.version, details)])
@@ -435,11 +435,11 @@ class MemoryEditor:
         if not restorable and tx.messages(ids=[original.id]):
             raise Conflict(f"message {original.id} is not forgotten")
         for memory in restorable:
-            twin = find_duplicate(tx, memory, content_key(memory.content))
-            if twin is None:
+            duplicate = find_duplicate(tx, memory, content_key(memory.content))
+            if duplicate is None:
                 self.restore_memory(write_tx, memory, now)
             else:
-                move_source(tx, memory, twin, original.id, now)
+                move_source(tx, memory, duplicate, original.id, now)
         self._refresh_messages(write_tx, [original.id], now)
         found = tx.messages(ids=[original.id])
         if not found:

@@ -168,14 +168,14 @@ class Maintenance:
         self, owner_id: str, ids: Sequence[str], change: Callable[[Transaction, Memory], None]
     ) -> tuple[str, ...]:
         """Change the memories that are still active, in batches; return their ids."""
-        done: list[str] = []
+        updated: list[str] = []
         for first in range(0, len(ids), BATCH_SIZE):
             with self._access.store.write(owner_id) as tx:
                 for memory in tx.memories(ids[first : first + BATCH_SIZE]):
                     if memory.state is State.ACTIVE:
                         change(tx, memory)
-                        done.append(memory.id)
-        return tuple(done)
+                        updated.append(memory.id)
+        return tuple(updated)
 
 
 def deactivate(tx: Transaction, memory: Memory, state: State, now: datetime) -> None:

@@ -169,18 +169,18 @@ class StoreMigrator:
             self._remove_erased_owners()
             target.adopt_meta(source.meta)
             self._copy(None)
-            done = self.compare()
-            if done.is_same:
+            result = self.compare()
+            if result.is_same:
                 break
-            for each in done.compared:
+            for each in result.compared:
                 if not each.is_same and each.owner_id is not None:
                     self._copy(each.owner_id)
         if self._counts["replaced"] or self._counts["removed"]:
             target.compact()
-        if not done.is_same:
-            return done
+        if not result.is_same:
+            return result
         target.finish_migration(replace(self._migration, states=self._digest_states()))
-        return replace(done, is_finished=True)
+        return replace(result, is_finished=True)
 
     def compare(self) -> MigrationResult:
         """Compare all rows on both sides; change nothing."""

@@ -137,7 +137,7 @@ class Planner:
         """
         self._require_entries(index_texts(self._request))
         memories = [self._plan_memory(new_memory) for new_memory in self._request.new_memories]
-        latest = {step.memory.id: step.memory for step in self._mutations}
+        latest = {mutation.memory.id: mutation.memory for mutation in self._mutations}
         final = tuple(latest.get(memory.id, memory) for memory in memories)
         return Plan(self._counter, tuple(self._mutations), final)
 
@@ -192,7 +192,7 @@ class Planner:
             new_memory.tags,
             new_memory.key,
             origin=new_memory.origin,
-            said_at=new_memory.happened_at or stated_at,
+            stated_at=new_memory.happened_at or stated_at,
             has_expiry=new_memory.expires_at is not None,
         )
 
@@ -282,8 +282,8 @@ class Planner:
             sources=new_memory.sources,
             origin=new_memory.origin,
         )
-        near = self._similar.find_near_duplicates(entry)
-        self._add_mutation("insert", memory, Action.REMEMBERED, new_memory, entry, near)
+        near_duplicates = self._similar.find_near_duplicates(entry)
+        self._add_mutation("insert", memory, Action.REMEMBERED, new_memory, entry, near_duplicates)
         return memory
 
     def _rewrite_keyed(self, old: Memory, new_memory: NewMemory) -> Memory:
@@ -309,7 +309,7 @@ class Planner:
 
     def _rewrite(self, old: Memory, new_memory: NewMemory, decision: Rewrite) -> Memory:
         """Replace a memory's content by the merged one; reactivate the memory if necessary."""
-        revived = {} if old.state is State.ACTIVE else {"was": old.state.value}
+        state_details = {} if old.state is State.ACTIVE else {"was": old.state.value}
         is_replacement = decision.content == new_memory.content
         is_reworded = decision.content != old.content or old.state is not State.ACTIVE
         memory = replace(
@@ -336,7 +336,9 @@ class Planner:
             self._add_mutation("amend", memory, Action.UPDATED, new_memory)
             return memory
         entry = self._prepared.entries[self._rewritten_text(decision, new_memory)]
-        self._add_mutation("revise", memory, Action.UPDATED, new_memory, entry, details=revived)
+        self._add_mutation(
+            "revise", memory, Action.UPDATED, new_memory, entry, details=state_details
+        )
         return memory
 
     def _restate(self, existing: Memory, new_memory: NewMemory) -> Memory:

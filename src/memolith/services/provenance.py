@@ -298,16 +298,18 @@ def restore_base_memory_notes(tx: Transaction, matcher: ParaphraseDetector, now:
     versions = tx.base_memories()
     if not versions:
         return
-    hidden = build_forgotten_matcher(tx)
+    still_forgotten = build_forgotten_matcher(tx)
     content = versions[-1].content
     later_keys: frozenset[str] = frozenset()
     for older in reversed(versions):
         older_keys = sentence_keys(older.content)
         removed = _find_lost_sentences(older.content, versions[-1].content)
-        if later_keys <= older_keys and all(matcher(each) or hidden(each) for each in removed):
+        if later_keys <= older_keys and all(
+            matcher(each) or still_forgotten(each) for each in removed
+        ):
             content = older.content
         later_keys |= older_keys
-    content = remove_from_document(content, hidden)
+    content = remove_from_document(content, still_forgotten)
     if content != versions[-1].content:
         tx.set_base_memory(content, sources=versions[-1].sources, at=now)
 

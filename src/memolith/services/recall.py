@@ -38,7 +38,7 @@ from memolith.services.indexing import Indexer
 from memolith.services.search import CandidateSet, find_candidates
 from memolith.services.selection import ResultSelection, select_results
 from memolith.services.validation import clean_and_redact
-from memolith.tracing import span, traced
+from memolith.tracing import span, trace_calls
 
 _log = logging.getLogger(__name__)
 
@@ -51,7 +51,7 @@ class RerankerClient:
         self._lock = threading.Lock()
         self._has_warned = False
 
-    @traced("rerank")
+    @trace_calls("rerank")
     def score(self, query: str, texts: Sequence[str]) -> list[float] | None:
         """Return the score of each text; None: the reranker is unavailable.
 
@@ -277,7 +277,7 @@ class Retriever:
             trace=trace,
         )
 
-    @traced("recall")
+    @trace_calls("recall")
     def recall(self, owner_id: str, request: RecallRequest, *, touch: bool) -> RecallResult:
         """Return the relevant records, best first."""
         stopwatch = _Stopwatch()
@@ -289,12 +289,12 @@ class Retriever:
         relevance = request.profile.relevance_by_embedder.get(self._indexer.model)
         prepared = _PreparedQuery(owner_id, query, vector, request, relevance, stopwatch)
         found, choice, likelihood = self._search(prepared)
-        chosen = choice.selected
+        selected = choice.selected
         if touch and request.scope.as_of is None:
-            self._access_counter.add(owner_id, [one.id for one in chosen if one.kind != EPISODE])
+            self._access_counter.add(owner_id, [one.id for one in selected if one.kind != EPISODE])
         return RecallResult(
-            memories=tuple(chosen),
-            total_tokens=sum(one.tokens for one in chosen),
+            memories=tuple(selected),
+            total_tokens=sum(one.tokens for one in selected),
             token_budget=request.token_budget,
             trace=_build_trace(query, found, choice.dropped, stopwatch) if request.trace else None,
             relevance=likelihood,

@@ -80,8 +80,8 @@ def find_in_periods(
         if len(period_items) <= CANDIDATES_PER_PERIOD:
             found.append(period_items)
             continue
-        hit = np.isin(keywords.items, period_items)
-        items, tops = keywords.items[hit], keywords.tops[hit]
+        is_hit = np.isin(keywords.items, period_items)
+        items, tops = keywords.items[is_hit], keywords.tops[is_hit]
         found.append(items[select_best(tops, items, CANDIDATES_PER_PERIOD)])
         if vector is not None:
             found.append(snapshot.nearest(vector, CANDIDATES_PER_PERIOD, period_scope))
@@ -131,7 +131,7 @@ def score_surroundings(
     items = np.stack([numbers_there for _, numbers_there in near])
     targets = find_unique(items.ravel())
     targets = targets[targets >= 0]
-    places = _find_wanted_positions(postings.passages >> PART_BITS, targets)[postings.slot]
+    places = _find_positions_of(postings.passages >> PART_BITS, targets)[postings.slot]
     rows = np.flatnonzero(places >= 0)
     shape = len(postings.document_frequency), len(targets)
     term_scores = max_score_by_item(postings.term[rows], places[rows], matches.scores[rows], *shape)
@@ -162,7 +162,7 @@ def _find_neighbours(
     return found
 
 
-def _find_wanted_positions(items: Integers, targets: Integers) -> Integers:
+def _find_positions_of(items: Integers, targets: Integers) -> Integers:
     """Return the position of each of ascending, repeatable items among the wanted ones, or −1."""
     places = np.full(len(items), -1, dtype=np.int64)
     first = np.searchsorted(items, targets)
@@ -219,8 +219,8 @@ class KeywordScores:
         scores = np.zeros(len(numbers))
         if len(self.items):
             places = np.minimum(np.searchsorted(self.items, numbers), len(self.items) - 1)
-            hit = self.items[places] == numbers
-            scores[hit] = self.tops[places[hit]]
+            is_hit = self.items[places] == numbers
+            scores[is_hit] = self.tops[places[is_hit]]
         return scores
 
     def best_part(self, number: int) -> int | None:
@@ -380,8 +380,8 @@ def _score_keywords(matches: TermMatches | None) -> KeywordScores:
     if matches is None:
         return KeywordScores.from_passages(np.empty(0, dtype=np.int64), np.empty(0))
     scores = matches.score_passages()
-    hit = scores > 0.0
-    return KeywordScores.from_passages(matches.postings.passages[hit], scores[hit])
+    is_hit = scores > 0.0
+    return KeywordScores.from_passages(matches.postings.passages[is_hit], scores[is_hit])
 
 
 def _build_candidates(
@@ -403,7 +403,7 @@ def _build_candidates(
             snapshot, ranks.nearby_matches, numbers, previous, following, scope
         )
     uses = snapshot.usage_stats(numbers)
-    strength, fresh = _compute_strength(profile, items, uses, scope)
+    strength, freshness = _compute_strength(profile, items, uses, scope)
     candidates = Candidates(
         similarity=nearness.soft_maximum,
         best_similarity=nearness.maximum,
@@ -424,8 +424,8 @@ def _build_candidates(
         words=items.words,
         importance=uses.importance,
         strength=strength,
-        freshness=fresh,
-        held=ranks.contained.word_counts(numbers),
+        freshness=freshness,
+        substring_words=ranks.contained.word_counts(numbers),
     )
     exact = (numbers[:, None] == ranks.exact).any(axis=1)
     place = _find_positions(numbers, ranks.pinned)
@@ -482,18 +482,18 @@ def _compute_similarities(
     snapshot: Snapshot, numbers: Integers, vector: NDArray[np.int8] | None, following: Integers
 ) -> _Similarities:
     size = len(numbers)
-    of_next = np.full(size, np.nan)
+    next_similarity = np.full(size, np.nan)
     part = np.full(size, -1, dtype=np.int64)
     if vector is None or not size:
-        return _Similarities(of_next, of_next, part, of_next)
+        return _Similarities(next_similarity, next_similarity, part, next_similarity)
     present = np.flatnonzero(following >= 0)
     found = snapshot.similarities(vector, np.concatenate([numbers, following[present]]))
     soft = log_mean_exp(found.row, found.cosine, size + len(present))
     top = max_by_row(found.row, found.cosine, size + len(present), np.nan)
-    of_next[present] = soft[size:]
+    next_similarity[present] = soft[size:]
     is_top = (found.cosine == top[found.row]) & (found.row < size)
     part[found.row[is_top][::-1]] = found.part[is_top][::-1]
-    return _Similarities(soft[:size], top[:size], part, of_next)
+    return _Similarities(soft[:size], top[:size], part, next_similarity)
 
 
 def _compute_strength(

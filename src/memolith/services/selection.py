@@ -130,8 +130,8 @@ class ResultSelection:
         container = next(
             (other for other in containing if not self._makes_room(other, sentences)), None
         )
-        gain = sum(other.tokens for other in contained)
-        if container is None and contained and result.tokens - gain <= self.tokens_left:
+        freed_tokens = sum(other.tokens for other in contained)
+        if container is None and contained and result.tokens - freed_tokens <= self.tokens_left:
             self._replace_results(contained, result)
             return True
         container = container or next(iter(containing), None)
@@ -210,7 +210,7 @@ def select_results(
     for row in np.flatnonzero(~allowed).tolist():
         choice.drop(row, "floor")
     choice.dropped.sort(key=lambda one: -one.score.total)
-    choice.selected = _mark_changed_later(snapshot, choice.selected, request.scope.at)
+    choice.selected = _mark_changed_later(snapshot, choice.selected, request.scope.reference_time)
     choice.selected.sort(key=lambda one: (one.kind not in profile.pinned_kinds, one.changed_later))
     return choice
 
@@ -312,18 +312,18 @@ def _are_related(first: Memory | Message, second: Memory | Message) -> bool:
 
 
 def _mark_changed_later(
-    snapshot: Snapshot, chosen: list[RecalledItem], at: datetime
+    snapshot: Snapshot, results: list[RecalledItem], at: datetime
 ) -> list[RecalledItem]:
     """Mark episodes with a memory that was superseded by the given time."""
     derived = snapshot.derived_memories(
-        [one.id for one in chosen if isinstance(one.record, Message)]
+        [one.id for one in results if isinstance(one.record, Message)]
     )
     changed = {
         message_id
         for message_id, memories in derived.items()
         if any(_is_superseded(memory, at, others=memories) for memory in memories)
     }
-    return [replace(one, changed_later=True) if one.id in changed else one for one in chosen]
+    return [replace(one, changed_later=True) if one.id in changed else one for one in results]
 
 
 def _is_superseded(memory: Memory, at: datetime, *, others: Sequence[Memory]) -> bool:
@@ -331,7 +331,7 @@ def _is_superseded(memory: Memory, at: datetime, *, others: Sequence[Memory]) ->
 
     Summaries don't count: undoing one changes nothing in its sources.
     """
-    is_gone = memory.state is State.SUPERSEDED and memory.updated_at <= at
+    was_superseded = memory.state is State.SUPERSEDED and memory.updated_at <= at
     if memory.kind == SUMMARY_KIND:
         return False
-    return is_gone and memory.superseded_by not in {each.id for each in others}
+    return was_superseded and memory.superseded_by not in {each.id for each in others}

@@ -179,9 +179,9 @@ class SimilarMemories:
 
     def find_nearest(self, entry: IndexEntry, key: str | None) -> SimilarMemory | None:
         """Return the nearest memory that the new one may restate."""
-        near = self._find_neighbours(entry)
-        self._load([id_ for id_, _ in near])
-        for id_, similarity in near:
+        neighbours = self._find_neighbours(entry)
+        self._load([id_ for id_, _ in neighbours])
+        for id_, similarity in neighbours:
             memory = self.get_memory(id_)
             if self._is_eligible(memory, key) and memory.origin is not Origin.SUMMARY:
                 return SimilarMemory(memory, similarity)
@@ -205,8 +205,10 @@ class SimilarMemories:
         """Return the ids of memories to link with a text as near-duplicates."""
         if not self._folds:
             return ()
-        near = self._find_neighbours(entry, LINK_SIMILARITY)
-        return tuple(id_ for id_, similarity in near if similarity >= LINK_SIMILARITY)[:_MAX_LINKS]
+        neighbours = self._find_neighbours(entry, LINK_SIMILARITY)
+        return tuple(id_ for id_, similarity in neighbours if similarity >= LINK_SIMILARITY)[
+            :_MAX_LINKS
+        ]
 
     def _find_containing(self, term_groups: TermGroups) -> Sequence[str]:
         terms = sorted(
@@ -239,10 +241,10 @@ class SimilarMemories:
 
     def _is_eligible(self, memory: Memory, key: str | None) -> bool:
         ended = memory.expires_at is not None and memory.expires_at <= self._now
-        is_held = memory.state is State.ACTIVE or (
+        is_searchable = memory.state is State.ACTIVE or (
             self._revives and memory.state in _DORMANT_STATES
         )
-        return is_held and (self._revives or not ended) and memory.key in (None, key)
+        return is_searchable and (self._revives or not ended) and memory.key in (None, key)
 
     def _cache_stored(self, memory: Memory) -> Memory:
         self._stored.setdefault(memory.id, memory)
@@ -270,10 +272,10 @@ class SimilarMemories:
         vectors = _entry_vectors(entry)
         if not vectors or len(vectors) < len(entry.passages):
             return []
-        near = self._search_store(vectors, at_least) + self._vectors.nearest(
+        neighbours = self._search_store(vectors, at_least) + self._vectors.nearest(
             vectors, _NEIGHBOUR_LIMIT
         )
-        return sorted(near, key=lambda one: (-one[1], one[0]))
+        return sorted(neighbours, key=lambda one: (-one[1], one[0]))
 
     def _search_store(
         self, vectors: Sequence[NDArray[np.int8]], at_least: float
@@ -294,7 +296,7 @@ class SimilarMemories:
             return []
         ids = self._snapshot.items(numbers).record_id
         found_ids = zip(ids, least.tolist(), strict=True)
-        return [(id_, near) for id_, near in found_ids if id_ not in self._entries]
+        return [(id_, similarity) for id_, similarity in found_ids if id_ not in self._entries]
 
 
 def _entry_terms(entry: IndexEntry) -> Iterable[str]:

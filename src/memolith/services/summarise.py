@@ -272,7 +272,7 @@ class SummaryWriter:
         (memory,) = refresh_strengths(profile, [memory], now)
         return memory, entry
 
-    def check_claim(self, tx: Transaction, lease: WorkLease | None) -> None:
+    def check_lease(self, tx: Transaction, lease: WorkLease | None) -> None:
         """Raise `SourcesChanged` if another process has the work now."""
         if lease is not None and not tx.holds_lease(lease):
             raise SourcesChanged

@@ -82,9 +82,9 @@ class ProfileSwitcher:
             (each.kind, _convert_memory(each, source, target).kind) for each in memories
         )
         counted = tuple((old, new, count) for (old, new), count in pairs.most_common())
-        done = ProfileSwitch(source.name, target.name, counted, len(missing), dry_run)
+        result = ProfileSwitch(source.name, target.name, counted, len(missing), dry_run)
         if dry_run or source.name == target.name:
-            return done
+            return result
         converted = [
             _convert_memory(each, source, target) for each in memories if each.state is State.ACTIVE
         ]
@@ -96,7 +96,7 @@ class ProfileSwitcher:
             self._apply(write_tx, source, target, now)
 
         self._runner.write(owner_id, change, texts, advance)
-        return done
+        return result
 
     def _get_profile(self, name: str) -> Profile:
         found = self._access.profiles.get(name)

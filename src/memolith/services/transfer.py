@@ -41,13 +41,13 @@ def find_missing_successors(tx: Transaction, chronicles: list[MemoryRecord]) -> 
     Forgotten memories are not exported, so that a memory they superseded has no successor.
     """
     imported_ids = {each.memory.id for each in chronicles}
-    named = {
+    successor_ids = {
         memory.superseded_by
         for each in chronicles
         for memory in (each.memory, *(version.memory for version in each.history.versions))
         if memory.superseded_by is not None and memory.superseded_by not in imported_ids
     }
-    return named - {memory.id for memory in tx.memories(sorted(named))}
+    return successor_ids - {memory.id for memory in tx.memories(sorted(successor_ids))}
 
 
 def drop_successors(missing_ids: AbstractSet[str], chronicle: MemoryRecord) -> MemoryRecord:
@@ -68,8 +68,8 @@ def _drop_successor(missing_ids: AbstractSet[str], memory: Memory) -> Memory:
 
 def restore_successor(tx: Transaction, stored: Memory, imported: Memory) -> None:
     """Set the successor of a memory that was imported before it, in an earlier call."""
-    is_the_same = (stored.state, stored.updated_at) == (State.SUPERSEDED, imported.updated_at)
-    if is_the_same and stored.superseded_by is None and imported.superseded_by is not None:
+    is_unchanged = (stored.state, stored.updated_at) == (State.SUPERSEDED, imported.updated_at)
+    if is_unchanged and stored.superseded_by is None and imported.superseded_by is not None:
         tx.amend(replace(stored, superseded_by=imported.superseded_by))
 
 
@@ -87,10 +87,10 @@ def link_summary_sources(tx: Transaction, summary: Memory) -> None:
 
     Forgotten records are not exported, so that some sources may be missing.
     """
-    named = [source.id for source in summary.sources]
-    existing_ids = {memory.id for memory in tx.memories(named)}
-    existing_ids |= {message.id for message in tx.original_messages(named)}
-    tx.link([Link(summary.id, id_, "summary_of") for id_ in named if id_ in existing_ids])
+    source_ids = [source.id for source in summary.sources]
+    existing_ids = {memory.id for memory in tx.memories(source_ids)}
+    existing_ids |= {message.id for message in tx.original_messages(source_ids)}
+    tx.link([Link(summary.id, id_, "summary_of") for id_ in source_ids if id_ in existing_ids])
     messages = [source.id for source in summary.sources if source.record_type == "message"]
     tx.mark_summarised(messages, summary.created_at)
 
@@ -245,19 +245,19 @@ class OwnerTransfer:
             external_ids = tx.external_ids(
                 session_id, [m.external_id for m, _ in pairs if m.external_id]
             )
-            fresh = [
+            new_messages = [
                 (message, entry)
                 for message, entry in pairs
                 if message.id not in existing_ids and message.external_id not in external_ids
             ]
-            tx.log(session_id, self._number_messages(tx, session_id, fresh))
-            stored += len(fresh)
-            redacted += sum(redactions[message.id] for message, _ in fresh)
+            tx.log(session_id, self._number_messages(tx, session_id, new_messages))
+            stored += len(new_messages)
+            redacted += sum(redactions[message.id] for message, _ in new_messages)
         duplicates = len(indexed) - stored
         return ImportResult(messages=stored, duplicates_skipped=duplicates, redactions=redacted)
 
     def _number_messages(
-        self, tx: Transaction, session_id: str, fresh: Sequence[tuple[Message, IndexEntry]]
+        self, tx: Transaction, session_id: str, new_messages: Sequence[tuple[Message, IndexEntry]]
     ) -> list[tuple[Message, IndexEntry]]:
         """Continue the session's numbering, and add context windows to the index entries."""
         first = tx.next_sequence(session_id)
@@ -267,12 +267,12 @@ class OwnerTransfer:
             if last
             else None
         )
-        placed = []
-        for offset, (message, entry) in enumerate(fresh):
+        numbered_messages = []
+        for offset, (message, entry) in enumerate(new_messages):
             numbered = replace(message, sequence=first + offset, version=1)
-            placed.append((numbered, apply_window(entry, previous)))
+            numbered_messages.append((numbered, apply_window(entry, previous)))
             previous = entry
-        return placed
+        return numbered_messages
 
 
 def _index_texts(
@@ -371,16 +371,16 @@ def _import_plain(
 ) -> ImportResult:
     """Insert memories that have only their first version, all at once."""
     existing_ids = {memory.id for memory in tx.memories([each.memory.id for each, _ in chronicles])}
-    fresh: dict[str, tuple[MemoryRecord, IndexEntry]] = {}
+    new_records: dict[str, tuple[MemoryRecord, IndexEntry]] = {}
     for each, entry in chronicles:
         if each.memory.id not in existing_ids:
-            fresh.setdefault(each.memory.id, (each, entry))
-    tx.insert([(each.memory, entry) for each, entry in fresh.values()])
-    tx.record([event for each, _ in fresh.values() for event in each.history.events])
+            new_records.setdefault(each.memory.id, (each, entry))
+    tx.insert([(each.memory, entry) for each, entry in new_records.values()])
+    tx.record([event for each, _ in new_records.values() for event in each.history.events])
     return ImportResult(
-        memories=len(fresh),
-        duplicates_skipped=len(chronicles) - len(fresh),
-        redactions=sum(redactions[id_] for id_ in fresh),
+        memories=len(new_records),
+        duplicates_skipped=len(chronicles) - len(new_records),
+        redactions=sum(redactions[id_] for id_ in new_records),
     )
 
 
@@ -401,8 +401,8 @@ def _import_memory(
     _replay(tx, profile, chronicle, entries)
     tx.amend(memory)
     tx.record(chronicle.history.events)
-    unkeyed = (memory.id,) if key_is_lost else ()
-    return ImportResult(memories=1, keys_dropped=unkeyed, redactions=redactions[memory.id])
+    keys_dropped = (memory.id,) if key_is_lost else ()
+    return ImportResult(memories=1, keys_dropped=keys_dropped, redactions=redactions[memory.id])
 
 
 def _replay(
@@ -412,14 +412,14 @@ def _replay(
     versions = chronicle.history.versions
     begins: list[datetime | None] = [version.valid_from for version in versions[1:]]
     for version, entry, next_begin in zip(versions, entries, [*begins, None], strict=True):
-        opened = replace(version.memory, state=State.ACTIVE, updated_at=version.valid_from)
-        opened, indexed = _drop_taken_key(tx, profile, opened, entry)
+        restored = replace(version.memory, state=State.ACTIVE, updated_at=version.valid_from)
+        restored, new_entry = _drop_taken_key(tx, profile, restored, entry)
         if version is versions[0]:
-            tx.insert([(opened, indexed)])
+            tx.insert([(restored, new_entry)])
         else:
-            tx.revise(opened, indexed)
+            tx.revise(restored, new_entry)
         if version.valid_to is not None and version.valid_to != next_begin:
-            tx.amend(replace(opened, state=State.FORGOTTEN, updated_at=version.valid_to))
+            tx.amend(replace(restored, state=State.FORGOTTEN, updated_at=version.valid_to))
 
 
 def _drop_taken_key(
@@ -428,8 +428,8 @@ def _drop_taken_key(
     """Return a memory and its entry, without the key if another active memory has it."""
     if memory.key is None or not _is_key_taken(tx, memory):
         return memory, entry
-    indexed = remove_key_from_entry(entry, memory.key) if profile.searches_keys else entry
-    return replace(memory, key=None), indexed
+    without_key = remove_key_from_entry(entry, memory.key) if profile.searches_keys else entry
+    return replace(memory, key=None), without_key
 
 
 def _is_key_taken(tx: Transaction, memory: Memory) -> bool:
@@ -459,12 +459,12 @@ class _PendingImport:
             ):
                 self.keys_dropped.append(replace(new_memory, key=None))
                 self.new_memories.append(self.keys_dropped[-1])
-            elif not _was_said_before(snapshot, holder, new_memory.content):
+            elif not _has_had_content(snapshot, holder, new_memory.content):
                 self.new_memories.append(new_memory)
         return self.new_memories
 
 
-def _was_said_before(snapshot: Snapshot, memory: Memory, content: str) -> bool:
+def _has_had_content(snapshot: Snapshot, memory: Memory, content: str) -> bool:
     """Return whether an earlier version of a memory, but not the current one, has the content."""
     history = snapshot.history(memory.id) if memory.content != content else None
     return any(each.memory.content == content for each in (history.versions if history else ()))

@@ -337,12 +337,14 @@ class WorkRunner:
         self._access.store.check_embedder()  # fail before paying for model calls
         failed = threading.Event()
         with (
-            DaemonExecutor(self._max_concurrency, "memolith-ask") as asking,
+            DaemonExecutor(self._max_concurrency, "memolith-ask") as model_executor,
             DaemonExecutor(self._max_concurrency, "memolith-work") as executor,
         ):
             try:
                 return tuple(
-                    self._run_rounds(asking, executor, lambda: failed.is_set() or should_stop())
+                    self._run_rounds(
+                        model_executor, executor, lambda: failed.is_set() or should_stop()
+                    )
                 )
             finally:
                 failed.set()  # after an exception, stop the others soon
@@ -474,20 +476,20 @@ class WorkRunner:
     def _run_consolidation(
         self, held_lease: HeldLease, model_executor: DaemonExecutor, should_stop: ShouldStop
     ) -> WorkResult:
-        done, lease = 0, held_lease.work_lease
+        step_count, lease = 0, held_lease.work_lease
         now, counter = self._access.clock.now(), self._get_counter(lease.owner_id)
         steps = self._consolidator.consolidate(lease.owner_id, lease, should_stop)
         try:
             while held_lease.wait_for(model_executor.submit(lambda: next(steps, None))):
-                done += 1
+                step_count += 1
         except ServiceFailed as error:
             self._release_failed(lease, may_pass=error.retryable)
             _log.warning("a consolidation failed and will be retried: %s", error)
-            return WorkResult(lease.owner_id, lease.work, done, 1)
+            return WorkResult(lease.owner_id, lease.work, step_count, 1)
         if not should_stop():
-            self._seen[lease.owner_id] = counter if done == 0 else -1, now
+            self._seen[lease.owner_id] = counter if step_count == 0 else -1, now
         self._access.store.leases.release(lease)
-        return WorkResult(lease.owner_id, lease.work, done, 0)
+        return WorkResult(lease.owner_id, lease.work, step_count, 0)
 
     def _release_failed(
         self, lease: WorkLease, *, may_pass: bool, after_s: float | None = None

@@ -33,7 +33,7 @@ from memolith.services.planning import (
     index_texts,
 )
 from memolith.services.validation import NewMemory
-from memolith.tracing import count, traced
+from memolith.tracing import count, trace_calls
 
 Vectors = Mapping[bytes, NDArray[np.int8]]
 
@@ -136,10 +136,10 @@ class TransactionRunner:
     ) -> _Result:
         with self._store.write(owner_id) as tx:
             write_tx = WriteTransaction(tx, self._indexer, vectors)
-            done = change(write_tx)
+            result = change(write_tx)
             if write_tx.missing:
                 raise NeedsEmbedding(write_tx.missing)
-            return done
+            return result
 
 
 # --- Storing new memories
@@ -198,7 +198,7 @@ class WritePipeline:
         """
         return self.write(request, in_transaction).memories
 
-    @traced("store")
+    @trace_calls("store")
     def write(
         self,
         request: WriteRequest,
@@ -258,10 +258,12 @@ class WritePipeline:
                 skip_model=skip_model,
             ).plan()
         tx.adopt_profile(request.profile.name)
-        for step in plan.mutations:
-            _apply_mutation(tx, step)
+        for mutation in plan.mutations:
+            _apply_mutation(tx, mutation)
         evict(tx, request.profile, request.now)
-        new = frozenset(step.memory.id for step in plan.mutations if step.operation == "insert")
+        new = frozenset(
+            mutation.memory.id for mutation in plan.mutations if mutation.operation == "insert"
+        )
         return WriteResult(plan.memories, new)
 
     def _has_arbitrator(self, request: WriteRequest) -> bool:
@@ -296,7 +298,12 @@ def _count_stored(result: WriteResult) -> WriteResult:
 def _apply_mutation(tx: Transaction, mutation: Mutation) -> None:
     if mutation.operation == "insert" and mutation.entry is not None:
         tx.insert([(mutation.memory, mutation.entry)])
-        tx.link([Link(mutation.memory.id, near, "near") for near in mutation.near_duplicates])
+        tx.link(
+            [
+                Link(mutation.memory.id, duplicate_id, "near")
+                for duplicate_id in mutation.near_duplicates
+            ]
+        )
     elif mutation.operation == "revise" and mutation.entry is not None:
         tx.revise(mutation.memory, mutation.entry)
     else:

@@ -221,22 +221,22 @@ def remove_articles(words: Sequence[Word], *, is_all_caps: bool) -> list[Word]:
         return _remove_german_articles(words)
     if not any(text.lower() in _MEANING_CHANGERS for text in texts) or not is_english(texts):
         return list(words)
-    left_out = {
+    removed = {
         at
         for at in range(len(words))
         if _is_removable_english_article(words, at, is_all_caps=is_all_caps)
     }
-    return _drop_words(words, left_out)
+    return _drop_words(words, removed)
 
 
-def _drop_words(words: Sequence[Word], left_out: AbstractSet[int]) -> list[Word]:
+def _drop_words(words: Sequence[Word], removed: AbstractSet[int]) -> list[Word]:
     """Return the remaining words; a dropped first word passes on its sentence start."""
     return [
         replace(word, starts_sentence=True)
-        if at - 1 in left_out and words[at - 1].starts_sentence
+        if at - 1 in removed and words[at - 1].starts_sentence
         else word
         for at, word in enumerate(words)
-        if at not in left_out
+        if at not in removed
     ]
 
 
@@ -276,19 +276,21 @@ def _to_definite_article(words: Sequence[Word], at: int) -> Word:
 
 def _is_removable_german_article(words: Sequence[Word], at: int) -> bool:
     article = words[at].text.lower()
-    noun_at = _find_noun(words, at, article) if article in _GERMAN_ARTICLES else None
-    if noun_at is None or (
+    noun_place = _find_noun(words, at, article) if article in _GERMAN_ARTICLES else None
+    if noun_place is None or (
         at and words[at - 1].is_before_punctuation and not words[at].starts_sentence
     ):
         return False  # after a comma it may be a relative pronoun
-    noun = words[noun_at].text.lower()
+    noun = words[noun_place].text.lower()
     if noun in _TWO_GENDER_NOUNS:
         return False
     match article:
         case "die":
             return _MAYBE_PLURAL.fullmatch(noun) is None
         case "der":
-            return words[at].starts_sentence and _is_masculine(noun) and _is_subject(words, noun_at)
+            return (
+                words[at].starts_sentence and _is_masculine(noun) and _is_subject(words, noun_place)
+            )
         case "das" | "ein":
             return not noun.endswith("e")
         case _:
@@ -313,12 +315,12 @@ def _is_masculine(noun: str) -> bool:
     return noun not in _FEMININE_NOUNS and _MAYBE_FEMININE.fullmatch(noun) is None
 
 
-def _is_subject(words: Sequence[Word], noun_at: int) -> bool:
+def _is_subject(words: Sequence[Word], noun_place: int) -> bool:
     """Return whether the noun at the start of a sentence must be its subject."""
     end = next(
-        (at for at in range(noun_at + 1, len(words)) if words[at].starts_sentence), len(words)
+        (at for at in range(noun_place + 1, len(words)) if words[at].starts_sentence), len(words)
     )
-    rest = [word.text for word in words[noun_at + 1 : end]]
+    rest = [word.text for word in words[noun_place + 1 : end]]
     if rest and rest[0] in _GERMAN_COPULAS:
         return True
     return not any(text[0].isupper() or text in _GERMAN_PRONOUNS for text in rest)
@@ -365,8 +367,8 @@ def canonical_words(text: str) -> tuple[str, ...]:
         marks = " ".join(text.split())
         return (marks,) if marks else ()
     is_all_caps = _is_in_capitals(found)
-    spelled = expand_contractions(found, is_all_caps=is_all_caps)
-    without_articles = remove_articles(spelled, is_all_caps=is_all_caps) or spelled
+    expanded = expand_contractions(found, is_all_caps=is_all_caps)
+    without_articles = remove_articles(expanded, is_all_caps=is_all_caps) or expanded
     normal: list[str] = []
     for at, word in enumerate(without_articles):
         normal.append(_fold_case(without_articles, at, is_all_caps=is_all_caps))

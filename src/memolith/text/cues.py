@@ -138,12 +138,12 @@ def build_phrase_regex(phrase: str, fillers: tuple[str, ...]) -> str:
     """Return the regular expression of a phrase, in the syntax of `Cues`, for folded text."""
     words = phrase.casefold().removeprefix("^").split()
     first, *rest = (_build_word_regex(word) for word in words if not word.startswith("!"))
-    not_after = "|".join(_build_word_regex(word[1:]) for word in words if word.startswith("!"))
-    between = rf"(?:\s+(?:{'|'.join(map(re.escape, fillers))})){{0,2}}" if fillers and rest else ""
+    excluded = "|".join(_build_word_regex(word[1:]) for word in words if word.startswith("!"))
+    gap = rf"(?:\s+(?:{'|'.join(map(re.escape, fillers))})){{0,2}}" if fillers and rest else ""
     return (
         (_CLAUSE_START if phrase.startswith("^") else "")
-        + r"\s+".join([first + between, *rest])
-        + (rf"(?!\s+(?:{not_after})(?!\w))" if not_after else "")
+        + r"\s+".join([first + gap, *rest])
+        + (rf"(?!\s+(?:{excluded})(?!\w))" if excluded else "")
     )
 
 

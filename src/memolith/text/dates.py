@@ -102,11 +102,11 @@ def find_dates(text: str, years: Sequence[int]) -> Iterator[DateMention]:
     """
     if not _has_date_hint(text):
         return
-    rest = text
+    remaining = text
     for form in _DATE_PATTERNS:
-        for match in form.finditer(rest):
+        for match in form.finditer(remaining):
             yield DateMention(Span(*match.span()), tuple(_resolve_ranges(match.groupdict(), years)))
-        rest = form.sub(lambda match: " " * len(match[0]), rest)
+        remaining = form.sub(lambda match: " " * len(match[0]), remaining)
 
 
 def _has_date_hint(text: str) -> bool:
@@ -260,11 +260,11 @@ def resolve_dates(text: str, reference_date: date) -> tuple[DateRange, ...]:
     """
     if not _FIRST_YEAR < reference_date.year < _LAST_YEAR:
         return (build_range(reference_date, 1),)
-    named = list(find_dates(text, range(reference_date.year - 1, reference_date.year + 2)))
-    days = [build_range(reference_date, 1), *(days for one in named for days in one.ranges)]
+    mentions = list(find_dates(text, range(reference_date.year - 1, reference_date.year + 2)))
+    days = [build_range(reference_date, 1), *(days for one in mentions for days in one.ranges)]
     # Mask absolute dates, or the "May" of "8 May 2023" would match any May.
     return tuple(
-        dict.fromkeys([*days, *_resolve_mentioned(mask_dates(text, named), reference_date)])
+        dict.fromkeys([*days, *_resolve_mentioned(mask_dates(text, mentions), reference_date)])
     )
 
 
@@ -331,7 +331,7 @@ def _get_last_named(name: str, query_date: date) -> DateRange:
             query_date - timedelta(days=(query_date.weekday() - WEEKDAYS[name] - 1) % 7 + 1), 1
         )
     years = (query_date.year - back for back in (0, 1, 2))
-    named = (
+    candidates = (
         (
             get_month_range(year, MONTHS[name])
             if name in MONTHS
@@ -339,7 +339,7 @@ def _get_last_named(name: str, query_date: date) -> DateRange:
         )
         for year in years
     )
-    return next(days for days in named if days.last < query_date)
+    return next(days for days in candidates if days.last < query_date)
 
 
 def _parse_count(count: str) -> tuple[int, int]:

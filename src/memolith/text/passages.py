@@ -101,10 +101,10 @@ def cut_to_fit(
     for cut in cuts:
         units = _split_oversized(text, units, counter, limit, cut)
     while not all(limit.can_hold(*unit) for unit in units):
-        finer = _split_oversized(text, units, counter, limit, _find_space_cuts)
-        if len(finer) == len(units):
+        split_units = _split_oversized(text, units, counter, limit, _find_space_cuts)
+        if len(split_units) == len(units):
             break  # only single characters are still too large
-        units = finer
+        units = split_units
     return units
 
 
@@ -123,10 +123,10 @@ def _split_oversized(
             text, [span for group in parts if len(group) > 1 for span in group], counter, limit
         )
     )
-    finer: list[CountedSpan] = []
+    split_units: list[CountedSpan] = []
     for unit, group in zip(units, parts, strict=True):
-        finer += [unit] if len(group) == 1 else [next(counts) for _ in group]
-    return finer
+        split_units += [unit] if len(group) == 1 else [next(counts) for _ in group]
+    return split_units
 
 
 def _split_at(text: str, span: Span, cuts: Iterable[int]) -> Iterator[Span]:

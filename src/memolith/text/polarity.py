@@ -127,16 +127,16 @@ def split_clauses(text: str) -> Iterator[tuple[Clause, ...]]:
 def _parse_clauses(sentence: str) -> tuple[Clause, ...]:
     asks = _QUESTION.search(sentence[-_TAIL:]) is not None
     is_conditional = _CONDITION.match(sentence) is not None
-    of_other = _is_about_other(sentence)
-    says_no = "," in sentence and NO_PATTERN.match(sentence) is not None
-    content = NO_PATTERN.sub(" ", sentence, count=1) if says_no else sentence
+    is_about_other = _is_about_other(sentence)
+    is_no = "," in sentence and NO_PATTERN.match(sentence) is not None
+    content = NO_PATTERN.sub(" ", sentence, count=1) if is_no else sentence
     return tuple(
         Clause(
             text=part,
             is_negated=_is_negated(part),
             is_hypothetical=is_conditional or _HYPOTHETICAL.search(part) is not None,
             is_question=asks,
-            is_about_other=of_other,
+            is_about_other=is_about_other,
             possessed_noun=_get_possessed_noun(part),
         )
         for part in _split_sentence(content)
@@ -160,14 +160,14 @@ def _get_possessed_noun(part: str) -> str:
 
 
 def _split_sentence(sentence: str) -> Iterator[str]:
-    for stretch in _BOUNDARY.split(sentence):
-        yield from _split_at_commas(stretch)
+    for segment in _BOUNDARY.split(sentence):
+        yield from _split_at_commas(segment)
 
 
-def _split_at_commas(stretch: str) -> list[str]:
+def _split_at_commas(segment: str) -> list[str]:
     """Return the parts between commas; a list such as "tea, coffee or milk" is one part."""
     parts: list[str] = []
-    for part in reversed(_COMMA.split(stretch)):
+    for part in reversed(_COMMA.split(segment)):
         if parts and _is_list_rest(parts[-1]):
             parts[-1] = f"{part},{parts[-1]}"
         else:

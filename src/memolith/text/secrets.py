@@ -194,8 +194,8 @@ def _find_signed_value(text: str, name: re.Match[str]) -> Span | None:
     if "\n" in found["after"]:
         return span if is_secret_in_prose(value) and not equals else None
     if name["weak"]:
-        tight = equals and not found["after"]
-        is_one = is_secret_after_weak_name(value, tight=tight)
+        is_adjacent = equals and not found["after"]
+        is_one = is_secret_after_weak_name(value, is_adjacent=is_adjacent)
         if name["weak"].lower() == "key":
             is_one = is_one and is_random(value)
         return span if is_one else None

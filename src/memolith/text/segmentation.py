@@ -21,15 +21,15 @@ def code_blocks(text: str) -> list[Span]:
     The line end after a block is not part of it.
     """
     blocks: list[Span] = []
-    opened: re.Match[str] | None = None
+    opening: re.Match[str] | None = None
     for fence in _FENCE.finditer(text):
-        if opened is None:
-            opened = fence if _is_opening_fence(fence) else None
-        elif _is_matching_fence(fence, opened[1]):
-            blocks.append(Span(opened.start(), fence.end()))
-            opened = None
-    if opened is not None:
-        blocks.append(Span(opened.start(), len(text)))
+        if opening is None:
+            opening = fence if _is_opening_fence(fence) else None
+        elif _is_matching_fence(fence, opening[1]):
+            blocks.append(Span(opening.start(), fence.end()))
+            opening = None
+    if opening is not None:
+        blocks.append(Span(opening.start(), len(text)))
     return blocks
 
 

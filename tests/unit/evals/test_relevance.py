@@ -9,7 +9,9 @@ import pytest
 from memolith.evals.fitting import AskedQuestion, auc, fit_relevance
 from memolith.policies.ranking.relevance import Relevance, RelevanceSignals
 
-TRUE = Relevance(constant=-3.0, nearness=8.0, words=2.0, extent=-0.5, said=0.5, ahead=2.0)
+TRUE = Relevance(
+    constant=-3.0, nearness=8.0, words=2.0, extent=-0.5, speaker_constant=0.5, speaker_lead=2.0
+)
 
 
 def questions(count: int, *, data_set: str = "a", true: Relevance = TRUE) -> list[AskedQuestion]:
@@ -30,7 +32,9 @@ def swapped(count: int) -> list[AskedQuestion]:
     made = []
     for _ in range(count):
         is_swapped = bool(chance.uniform() < 0.5)
-        told = RelevanceSignals(0.9, 1.0, 100, ahead=chance.normal(-0.5 if is_swapped else 0.5))
+        told = RelevanceSignals(
+            0.9, 1.0, 100, speaker_lead=chance.normal(-0.5 if is_swapped else 0.5)
+        )
         made.append(AskedQuestion("a", told, not is_swapped, is_swapped))
     return made
 
@@ -64,8 +68,8 @@ def test_a_data_set_counts_the_same_however_large_it_is() -> None:
 
 def test_who_said_it_is_learned_from_what_others_said() -> None:
     found = fit_relevance([*questions(500), *swapped(2_000)])
-    assert found.ahead == pytest.approx(1.0, abs=0.15)  # of two normals, one deviation apart
-    assert found.said == pytest.approx(0.0, abs=0.15)
+    assert found.speaker_lead == pytest.approx(1.0, abs=0.15)  # of two normals, one deviation apart
+    assert found.speaker_constant == pytest.approx(0.0, abs=0.15)
 
 
 def test_what_others_said_changes_nothing_else() -> None:
@@ -79,7 +83,7 @@ def test_what_others_said_changes_nothing_else() -> None:
 def test_without_what_others_said_it_counts_nothing() -> None:
     found = fit_relevance(questions(200))
     near = RelevanceSignals(1.0, 1.0, 2)
-    behind = RelevanceSignals(1.0, 1.0, 2, ahead=-20.0)
+    behind = RelevanceSignals(1.0, 1.0, 2, speaker_lead=-20.0)
     assert found.likelihood(behind) == found.likelihood(near)
 
 

@@ -68,9 +68,9 @@ def test_the_best_of_more_is_no_likelier(
 def test_what_others_said_makes_it_no_likelier(
     weights: Relevance, of: RelevanceSignals, ahead: float, more: float
 ) -> None:
-    unknown = weights.likelihood(replace(of, ahead=None))
-    behind = weights.likelihood(replace(of, ahead=ahead))
-    assert behind <= weights.likelihood(replace(of, ahead=ahead + more)) <= unknown
+    unknown = weights.likelihood(replace(of, speaker_lead=None))
+    behind = weights.likelihood(replace(of, speaker_lead=ahead))
+    assert behind <= weights.likelihood(replace(of, speaker_lead=ahead + more)) <= unknown
 
 
 def test_where_nothing_was_found_nothing_is_relevant() -> None:
@@ -84,7 +84,9 @@ def test_the_signs_are_of_the_best_in_each() -> None:
     found = candidates(
         3, best_similarity=np.array([0.2, np.nan, 0.4]), text=np.array([5.0, 1.0, 0.0])
     )
-    assert signs(found) == RelevanceSignals(nearness=0.4, words=0.5, passages=100, ahead=None)
+    assert signs(found) == RelevanceSignals(
+        nearness=0.4, words=0.5, passages=100, speaker_lead=None
+    )
 
 
 def test_what_has_no_vector_is_near_to_nothing() -> None:
@@ -98,7 +100,10 @@ def said_by(*speakers: int) -> Candidates:
 
 
 def test_what_another_person_said_is_ahead_or_behind() -> None:
-    first, second = signs(said_by(1, 2), OF_ANNA).ahead, signs(said_by(2, 1), OF_ANNA).ahead
+    first, second = (
+        signs(said_by(1, 2), OF_ANNA).speaker_lead,
+        signs(said_by(2, 1), OF_ANNA).speaker_lead,
+    )
     assert first is not None
     assert second == pytest.approx(-first)
     assert first > 0
@@ -109,12 +114,12 @@ def test_that_the_ranking_prefers_who_is_named_changes_nothing() -> None:
     found = said_by(2, 1)
     told = build_signals(OF_ANNA, found, weighty.score(OF_ANNA, found), KNOWN)
     assert told is not None
-    assert told.ahead == pytest.approx(signs(found, OF_ANNA).ahead)
+    assert told.speaker_lead == pytest.approx(signs(found, OF_ANNA).speaker_lead)
 
 
 @check_each("speakers", [(1, 1), (2, 2), (1, -1), (-1, -1)])
 def test_without_two_who_spoke_nobody_is_ahead(speakers: tuple[int, ...]) -> None:
-    assert signs(said_by(*speakers), OF_ANNA).ahead is None
+    assert signs(said_by(*speakers), OF_ANNA).speaker_lead is None
 
 
 def test_where_nobody_or_several_are_named_nobody_is_ahead() -> None:
@@ -127,7 +132,7 @@ def test_where_nobody_or_several_are_named_nobody_is_ahead() -> None:
     }
     for text, ahead in asked.items():
         told = signs(said_by(1, 2), RANKING.prepare(text, people, now))
-        assert (told.ahead is None) is (ahead is None), text
+        assert (told.speaker_lead is None) is (ahead is None), text
 
 
 def test_words_that_stand_nowhere_weigh_most() -> None:

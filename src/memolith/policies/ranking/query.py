@@ -48,11 +48,11 @@ def find_periods(text: str, now: datetime) -> tuple[Period, ...]:
 def _iter_periods(text: str, now: datetime) -> Iterator[Period]:
     today = now.astimezone(UTC).date()
     years = range(today.year - MAX_YEARS_BACK + 1, today.year + 1)
-    named = [one for one in find_dates(text, years) if not _is_last_month(text, one)]
-    for one in named:
+    mentions = [one for one in find_dates(text, years) if not _is_last_month(text, one)]
+    for one in mentions:
         yield from map(_to_period, one.ranges)
     if _MAY_MEAN_PAST.search(text):
-        yield from map(_to_period, resolve_past_dates(mask_dates(text, named), today))
+        yield from map(_to_period, resolve_past_dates(mask_dates(text, mentions), today))
 
 
 def _is_last_month(text: str, one: DateMention) -> bool:
@@ -116,8 +116,8 @@ def asks_for_several(text: str) -> bool:
     Uses English and German patterns. On the questions that the ranking was fitted on, they match
     half of those with several pieces of evidence, and one in ten of the others.
     """
-    straight = text.replace("’", "'")
-    return bool(_SEVERAL.search(straight))
+    normalised = text.replace("’", "'")
+    return bool(_SEVERAL.search(normalised))
 
 
 # --- Phrases about the conversation itself
@@ -200,8 +200,8 @@ _LOOSE = re.compile(r"\s+(?=[,.;:?!])|^[\s,.;:?!]+|[,;:](?=\s*[.?!])|(?<=[?!])\s
 
 def strip_phrasing(text: str) -> str:
     """Remove phrases about the conversation itself from a question; may return an empty text."""
-    straight = text.replace("’", "'")
-    return tidy(_PHRASING.sub(" ", straight))
+    normalised = text.replace("’", "'")
+    return tidy(_PHRASING.sub(" ", normalised))
 
 
 def tidy(text: str) -> str:

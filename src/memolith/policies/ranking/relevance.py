@@ -35,14 +35,14 @@ class RelevanceSignals:
         words: Best BM25 score of a passage, relative to a passage of mean length with each word of
             the question once. Words that never occur weigh most.
         passages: Number of the owner's passages.
-        ahead: Score of the named speaker's best result minus the best of others; None unless
+        speaker_lead: Score of the named speaker's best result minus the best of others; None unless
             exactly one person is named and both have results.
     """
 
     nearness: float
     words: float
     passages: int
-    ahead: float | None = None
+    speaker_lead: float | None = None
 
     @property
     def extent(self) -> float:
@@ -63,16 +63,16 @@ class Relevance:
         words: Weight of `RelevanceSignals.words`.
         extent: Weight of `RelevanceSignals.extent`; negative, since the best of many is good by
             chance.
-        said: Constant of the second function.
-        ahead: Weight of `RelevanceSignals.ahead`.
+        speaker_constant: Constant of the second function.
+        speaker_lead: Weight of `RelevanceSignals.speaker_lead`.
     """
 
     constant: float
     nearness: float
     words: float
     extent: float
-    said: float
-    ahead: float
+    speaker_constant: float
+    speaker_lead: float
 
     def likelihood(self, signals: RelevanceSignals | None) -> float:
         """Return the probability that a result answers the question, 0..1.
@@ -83,9 +83,11 @@ class Relevance:
             return 0.0
         matched = self.nearness * signals.nearness + self.words * signals.words
         subject = _logistic(self.constant + matched + self.extent * signals.extent)
-        if signals.ahead is None:
+        if signals.speaker_lead is None:
             return subject
-        return min(subject, _logistic(self.said + self.ahead * signals.ahead))
+        return min(
+            subject, _logistic(self.speaker_constant + self.speaker_lead * signals.speaker_lead)
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +126,7 @@ def build_signals(
         nearness=0.0 if math.isnan(nearest) else nearest,
         words=float(found.text.max()) / extent.max_score,
         passages=extent.passages,
-        ahead=_get_speaker_margin(get_cues(query).only_named, found, scores),
+        speaker_lead=_get_speaker_margin(get_cues(query).only_named, found, scores),
     )
 
 

@@ -75,8 +75,8 @@ def log_mean_exp(
     log(mean(exp(t·v)))/t with temperature t: between the mean and the maximum.
     """
     counts = np.bincount(rows, minlength=size)
-    sums = np.bincount(rows, weights=np.exp(TEMPERATURE * values), minlength=size)
-    mean = np.divide(sums, counts, out=np.full(size, np.nan), where=counts > 0)
+    totals = np.bincount(rows, weights=np.exp(TEMPERATURE * values), minlength=size)
+    mean = np.divide(totals, counts, out=np.full(size, np.nan), where=counts > 0)
     soft: NDArray[np.float64] = np.log(mean) / TEMPERATURE
     return soft
 
@@ -85,9 +85,9 @@ def max_by_row(
     rows: NDArray[np.int64], values: NDArray[np.float64], size: int, empty: float
 ) -> NDArray[np.float64]:
     """Return the maximum of each row, shape (size,); `empty` for an empty row."""
-    tops = np.full(size, -np.inf)
-    np.maximum.at(tops, rows, values)
-    return np.where(tops == -np.inf, empty, tops)
+    maxima = np.full(size, -np.inf)
+    np.maximum.at(maxima, rows, values)
+    return np.where(maxima == -np.inf, empty, maxima)
 
 
 # --- BM25 (Robertson and Zaragoza 2009) over an owner's passages
@@ -235,8 +235,8 @@ def put_pinned_first(scores: Scores, place: NDArray[np.int64]) -> Scores:
         return scores
     above = float(np.max(scores.total, where=~first, initial=0.0))
     parts = {name: np.where(first, 0.0, part) for name, part in scores.parts.items()}
-    lead = {
+    offsets = {
         "first": np.where(first, above, 0.0),
         "place": np.where(first, 1.0 / (1.0 + np.maximum(place, 0)), 0.0),
     }
-    return sum_parts(parts | lead, scores.kept | first)
+    return sum_parts(parts | offsets, scores.kept | first)

@@ -121,12 +121,12 @@ def _compute_parts(cues: QueryCues, candidates: Candidates) -> Mapping[str, Floa
         scale(candidates.text, candidates.text),
     )
     sessions = _relabel_sessions(candidates.session)
-    of_session = _max_of_session(similarity, sessions), _max_of_session(text, sessions)
+    session_maxima = _max_of_session(similarity, sessions), _max_of_session(text, sessions)
     return {
         "similarity": similarity,
         "text": text,
-        "session_similarity": of_session[0],
-        "session_text": of_session[1],
+        "session_similarity": session_maxima[0],
+        "session_text": session_maxima[1],
         "answers_question": scale(candidates.previous_text, candidates.text)
         * _follows_question(candidates),
         "next_similarity": scale(candidates.next_similarity, candidates.similarity),
@@ -139,7 +139,7 @@ def _compute_parts(cues: QueryCues, candidates: Candidates) -> Mapping[str, Floa
         "first_person": _has_trait(candidates.traits, Trait.FIRST_PERSON),
         "length": np.maximum(0.0, np.log(np.maximum(candidates.words, 1) / LONG_WORDS)),
         "words_around": scale(candidates.around, candidates.around),
-        "several_sessions": cues.asks_several * (of_session[0] + of_session[1]),
+        "several_sessions": cues.asks_several * (session_maxima[0] + session_maxima[1]),
         "preference": _is_personal_preference(candidates),
         "strength": candidates.strength,
         "freshness": candidates.freshness,
@@ -181,8 +181,8 @@ def _has_trait(traits: NDArray[np.int64], trait: Trait) -> Flags:
 
 def _follows_question(candidates: Candidates) -> Flags:
     follows_question = _has_trait(candidates.previous_traits, Trait.QUESTION)
-    by_other: Flags = follows_question & (candidates.previous_speaker != candidates.speaker)
-    return by_other
+    is_by_other: Flags = follows_question & (candidates.previous_speaker != candidates.speaker)
+    return is_by_other
 
 
 def _is_by_subject(cues: QueryCues, candidates: Candidates) -> Flags:

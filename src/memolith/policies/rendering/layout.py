@@ -180,8 +180,8 @@ def fit_lines(
     Returns:
         The text, and the indexes of its lines; the empty text if no line fits.
     """
-    frame = sum(count([opening, closing]))
-    places = select_within_budget(count([f"{line}\n" for line in lines]), budget - frame)
+    frame_cost = sum(count([opening, closing]))
+    places = select_within_budget(count([f"{line}\n" for line in lines]), budget - frame_cost)
     text = _join_lines(opening, lines, closing, places)
     while places and count([text])[0] > budget:  # token counts are not additive
         places.pop()

@@ -36,7 +36,7 @@ class GrammarSupersession:
         Empty for a candidate with a key, which already states its subject, or with an expiry, which
         makes it temporary. Also empty for statements that are not by or about the user.
         """
-        if candidate.key is not None or candidate.has_expiry or candidate.said_at is None:
+        if candidate.key is not None or candidate.has_expiry or candidate.stated_at is None:
             return ()
         if candidate.origin not in _USER_ORIGINS and (
             candidate.origin not in _SPEAKER_ORIGINS or _FIRST_PERSON.search(candidate.content)
@@ -88,10 +88,10 @@ def _age_key(memory: Memory) -> tuple[object, str]:
 
 
 def _may_change(existing: Memory, candidate: Candidate) -> bool:
-    if candidate.said_at is None or is_outranked(candidate.origin, by=existing.origin):
+    if candidate.stated_at is None or is_outranked(candidate.origin, by=existing.origin):
         return False
     said_at = existing.happened_at or existing.created_at
     # The time of a restatement is unknown, only when it was stored. A log imported late must not
     # supersede a memory that was confirmed since.
     last = max(said_at, existing.updated_at) if len(existing.sources) > 1 else said_at
-    return candidate.said_at >= last
+    return candidate.stated_at >= last

@@ -183,8 +183,8 @@ def compare_organisations(old: str, new: str) -> ValueComparison:
 
 def compare_schools(old: str, new: str) -> ValueComparison:
     """Compare schools; see `relation.compare`."""
-    is_somewhere = find_place(old) is not None or find_place(new) is not None  # "I go to Rome"
-    if is_somewhere or not (_is_named(old) and _is_named(new)):
+    is_place = find_place(old) is not None or find_place(new) is not None  # "I go to Rome"
+    if is_place or not (_is_named(old) and _is_named(new)):
         return ValueComparison.UNSURE
     one, other = split_words(old), split_words(new)
     return build_comparison(same=one == other, other=_are_different_organisations(one, other))
@@ -195,8 +195,10 @@ def _are_different_organisations(one: list[str], other: list[str]) -> bool:
     if not one or not other:
         return False
     shares = set(one) & set(other) - _NAME_PARTICLES or _is_prefix_pair(one[0], other[0])
-    of_one = any({" ".join(one), " ".join(other)} <= group for group in ORGANISATIONS)
-    return not (shares or of_one or _is_abbreviation(one, other) or _is_abbreviation(other, one))
+    are_synonyms = any({" ".join(one), " ".join(other)} <= group for group in ORGANISATIONS)
+    return not (
+        shares or are_synonyms or _is_abbreviation(one, other) or _is_abbreviation(other, one)
+    )
 
 
 def _is_prefix_pair(one: str, other: str) -> bool:
@@ -214,8 +216,8 @@ def _is_abbreviation(short: list[str], long: list[str]) -> bool:
 
 def _is_organisation(text: str) -> bool:
     words = split_words(text)
-    is_somebody = len(words) == 1 and words[0] in FIRST_NAMES
-    return _is_named(text) and find_place(text) is None and not is_somebody
+    is_first_name = len(words) == 1 and words[0] in FIRST_NAMES
+    return _is_named(text) and find_place(text) is None and not is_first_name
 
 
 def _is_named(text: str) -> bool:
@@ -441,8 +443,10 @@ def _parse_company(text: str) -> str | None:
     if lower in _ALONE_PHRASES:
         return ""
     words = lower.removeprefix("with ").removeprefix("mit ").split()
-    is_with = lower.startswith(("with ", "mit ")) and len(words) == len(("my", "parents"))
-    return words[1] if is_with and words[0] in _POSSESSIVES and words[1] in _COMPANY else None
+    is_accompanied = lower.startswith(("with ", "mit ")) and len(words) == len(("my", "parents"))
+    return (
+        words[1] if is_accompanied and words[0] in _POSSESSIVES and words[1] in _COMPANY else None
+    )
 
 
 def compare_choices(old: str, new: str, *, is_change: bool) -> ValueComparison:

@@ -272,8 +272,10 @@ def compare_dates(old: str, new: str) -> ValueComparison:
     if one is None or other is None or not (_is_date(one) and _is_date(other)):
         return ValueComparison.UNSURE
     same = (one.day, one.month) == (other.day, other.month)
-    dated = one.year in {None, other.year} or other.year is None
-    return build_comparison(same=same and one.year == other.year, other=not same or not dated)
+    is_same_year = one.year in {None, other.year} or other.year is None
+    return build_comparison(
+        same=same and one.year == other.year, other=not same or not is_same_year
+    )
 
 
 def _is_date(when: When) -> bool:

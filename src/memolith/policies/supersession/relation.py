@@ -238,9 +238,9 @@ def _has_value(statement: Statement) -> bool:
         statement.former_value is not None and statement.kind != "when"
     ):  # "instead of 7": see `is_former`
         values.add(statement.former_value)
-    from_itself = statement.former_value == statement.value
+    is_unchanged = statement.former_value == statement.value
     are_values = (is_value(statement.kind, value, _detail(statement)) for value in values)
-    return all(are_values) and not from_itself
+    return all(are_values) and not is_unchanged
 
 
 def _detail(statement: Statement) -> str:
@@ -255,9 +255,11 @@ def _is_ended(old: str, ended: tuple[str, ...]) -> bool:
     """Return whether a new sentence says that the old one no longer holds."""
     if any(content_key(old) == content_key(past) for past in ended):
         return True
-    pasts = [each for past in ended for each in _filter_comparable(parse_statements(past))]
-    old_statements = _read_statements(old, pasts) if pasts else []
-    pairs = ((one, other) for one in old_statements for other in pasts)
+    ended_statements = [
+        each for past in ended for each in _filter_comparable(parse_statements(past))
+    ]
+    old_statements = _read_statements(old, ended_statements) if ended_statements else []
+    pairs = ((one, other) for one in old_statements for other in ended_statements)
     return any(
         _is_about_same(one, other)
         and _compare_values(one, other) is ValueComparison.SAME
@@ -315,4 +317,4 @@ def _find_doubt(old: Statement, new: Statement) -> str | None:
         ),
         (new.is_multiple or (not is_change and not new.is_exclusive), "there may be several"),
     )
-    return next((doubt for is_so, doubt in doubts if is_so), None)
+    return next((doubt for applies, doubt in doubts if applies), None)

@@ -40,7 +40,7 @@ def split_lines(pieces: Iterable[str], longest: int) -> Iterator[Line]:
     """
     buffer: list[str] = []
     size = 0
-    fresh = True
+    is_line_start = True
     for piece in pieces:
         buffer.append(piece)
         size += len(piece)
@@ -48,13 +48,13 @@ def split_lines(pieces: Iterable[str], longest: int) -> Iterator[Line]:
             text = "".join(buffer)
             at = 0
             while (end := _find_line_end(text, at, longest)) is not None:
-                yield Line(text[at:end], fresh)
-                fresh = text[end - 1] == "\n"
+                yield Line(text[at:end], is_line_start)
+                is_line_start = text[end - 1] == "\n"
                 at = end
             buffer = [text[at:]]
             size = len(text) - at
     if size:
-        yield Line("".join(buffer), fresh)
+        yield Line("".join(buffer), is_line_start)
 
 
 def _find_line_end(text: str, at: int, longest: int) -> int | None:

@@ -450,8 +450,8 @@ def _verify_chunks(pieces: Sequence[Piece], counter: Counter) -> list[Chunk]:
 
     Joined text may have more tokens than its units: a counter may count the spaces between them.
     """
-    joined = [piece for piece in pieces if len(piece.units) > 1]
-    costs = iter(counter.count([_get_text(piece) for piece in joined]) if joined else [])
+    merged = [piece for piece in pieces if len(piece.units) > 1]
+    costs = iter(counter.count([_get_text(piece) for piece in merged]) if merged else [])
     found: list[Chunk] = []
     halves: list[Piece] = []
     for piece in pieces:

@@ -166,8 +166,8 @@ _OCCUPATION_WORDS = {word for group in OCCUPATIONS for name in group for word in
 def _get_shared_value_words(kind: str, value: str) -> set[str]:
     """Return words of a value that also occur in statements with other values."""
     if kind == "count":
-        thing = value.rpartition(" ")[2]
-        return {thing, "child", "children"} if thing.startswith("child") else {thing}
+        noun = value.rpartition(" ")[2]
+        return {noun, "child", "children"} if noun.startswith("child") else {noun}
     if kind == "occupation":
         return _OCCUPATION_WORDS
     return _get_age_words(value) if kind == "age" else set()
@@ -206,12 +206,12 @@ def _match_patterns(
 def _find_ended_statements(prepared: _PreparedSentence, grammar: Grammar) -> Iterator[str]:
     if Mark.STILL in prepared.marks or "," in prepared.text:
         return
-    for regex, pasts in _compile_endings(grammar.language):
+    for regex, past_forms in _compile_endings(grammar.language):
         if match := regex.fullmatch(prepared.text):
             candidates = [
-                past.format(**match.groupdict(), **forms)
+                past_form.format(**match.groupdict(), **forms)
                 for forms in _get_verb_forms(match["v"])
-                for past in pasts
+                for past_form in past_forms
             ]
             yield from dict.fromkeys(candidates)
 
@@ -345,8 +345,8 @@ def _get_verb_forms(verb: str) -> Iterator[dict[str, str]]:
     """
     first, blank, rest = verb.partition(" ")
     stem = first.removesuffix("ing")
-    doubled = _DOUBLED.match(stem)
-    for base in (stem, f"{stem}e", *([doubled[1]] if doubled else [])):
+    double_consonant = _DOUBLED.match(stem)
+    for base in (stem, f"{stem}e", *([double_consonant[1]] if double_consonant else [])):
         yield {"third": f"{_get_third_person(first)}{blank}{rest}", "base": f"{base}{blank}{rest}",
                "base_third": f"{_get_third_person(base)}{blank}{rest}"}  # fmt: skip
 
@@ -414,7 +414,8 @@ def _compile_slots(language: str) -> tuple[tuple[str, re.Pattern[str]], ...]:
 def _compile_endings(language: str) -> tuple[tuple[re.Pattern[str], tuple[str, ...]], ...]:
     grammar = _get_grammar(language)
     return tuple(
-        (re.compile(f"{regex}{grammar.recency_pattern}"), pasts) for regex, pasts in grammar.endings
+        (re.compile(f"{regex}{grammar.recency_pattern}"), past_forms)
+        for regex, past_forms in grammar.endings
     )
 
 
