@@ -158,11 +158,11 @@ def _require_store(url: str, settings: Settings) -> None:
         from memolith.adapters.postgres.opening import store_exists
 
         with session(place) as raw:
-            found, name = store_exists(raw, place), place.display_name
+            exists, name = store_exists(raw, place), place.display_name
     else:
         path = store_path(url)
-        found, name = path.is_file(), str(path)
-    if not found:
+        exists, name = path.is_file(), str(path)
+    if not exists:
         raise NotFound("store", name)
 
 

@@ -125,10 +125,10 @@ class ProfileRegistry(Mapping[str, Profile]):
         if not self._is_complete:
             from importlib.metadata import entry_points  # slow to import, rarely needed
 
-            found = {entry.name: entry for entry in entry_points(group=ENTRY_POINT_GROUP)}
+            loaders = {entry.name: entry for entry in entry_points(group=ENTRY_POINT_GROUP)}
             new = {
                 name: partial(_return_profile, _load_entry_point(entry))
-                for name, entry in found.items()
+                for name, entry in loaders.items()
                 if name not in self._factories
             }
             self._factories |= new
@@ -150,11 +150,11 @@ def _load_entry_point(entry: EntryPoint) -> Profile:
         InvalidConfiguration: It cannot be loaded, or is not a profile of that name.
     """
     try:
-        found = entry.load()
+        loaded = entry.load()
     except (ImportError, AttributeError) as error:
         problem = f"can't be loaded from {entry.value}"
         raise InvalidConfiguration(f"profiles.{entry.name}", problem, ENTRY_POINT_GROUP) from error
-    profile = found if isinstance(found, Profile) else found()
+    profile = loaded if isinstance(loaded, Profile) else loaded()
     if not isinstance(profile, Profile) or profile.name != entry.name:
         problem = f"{entry.value} does not provide a profile of that name"
         raise InvalidConfiguration(f"profiles.{entry.name}", problem, ENTRY_POINT_GROUP)

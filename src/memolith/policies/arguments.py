@@ -128,12 +128,12 @@ def parse_expires_in(value: object) -> timedelta | None:
     """
     if value == "":
         return None
-    found = _EXPIRES_IN.fullmatch(value) if isinstance(value, str) else None
-    if found is None or int(found[1]) == 0:
+    match = _EXPIRES_IN.fullmatch(value) if isinstance(value, str) else None
+    if match is None or int(match[1]) == 0:
         raise InvalidInput("expires_in", f"is {format_value(value)}; must be like 7d, 24h or 30m")
-    if int(found[1]) > LONGEST_EXPIRY / _EXPIRY_UNITS[found[2]]:
+    if int(match[1]) > LONGEST_EXPIRY / _EXPIRY_UNITS[match[2]]:
         return LONGEST_EXPIRY
-    return int(found[1]) * _EXPIRY_UNITS[found[2]]
+    return int(match[1]) * _EXPIRY_UNITS[match[2]]
 
 
 def format_value(value: object) -> str:

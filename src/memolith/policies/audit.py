@@ -51,22 +51,22 @@ def classify_junk(
             assistant or a program.
     """
     content = _strip_speaker_labels(text)
-    found: dict[JunkKind, str] = {}
+    reasons: dict[JunkKind, str] = {}
     name = classify_filler(content)
     if name is None and not by_user and is_reply(text):
         name = "reply"
     if name is not None:
-        found[JunkKind.FILLER] = name
+        reasons[JunkKind.FILLER] = name
     if (echo := _find_echo(text, by_user=by_user)) is not None:
-        found[JunkKind.ECHO] = echo
+        reasons[JunkKind.ECHO] = echo
     if (
-        not found
+        not reasons
         and not has_key
         and content is text
         and (piece := find_fragment_reason(text)) is not None
     ):
-        found[JunkKind.FRAGMENT] = piece
-    return found
+        reasons[JunkKind.FRAGMENT] = piece
+    return reasons
 
 
 def _strip_speaker_labels(text: str) -> str:

@@ -28,14 +28,14 @@ def split_into_parts(
         there are no texts.
     """
     each = max(part_size, -(-2 * sum(lengths) // max_parts))
-    found: list[tuple[int, int]] = []
+    parts: list[tuple[int, int]] = []
     start = size = 0
     for place, length in enumerate(lengths):
         if place > start and size + length > each:
-            found.append((start, place))
+            parts.append((start, place))
             start, size = place, 0
         size += length
-    return [*found, (start, len(lengths))]
+    return [*parts, (start, len(lengths))]
 
 
 # --- Triggers

@@ -112,7 +112,12 @@ def read_sources(
         _read_text(place, text, day, is_own=place in user_texts)
         for place, (text, day) in enumerate(zip(texts, days, strict=True))
     ]
-    years = {one.first.year for found in read for sentence in found for one in sentence.days}
+    years = {
+        one.first.year
+        for sentences_read in read
+        for sentence in sentences_read
+        for one in sentence.days
+    }
     return Sources(
         sentences=tuple(chain.from_iterable(_apply_answers(read, texts))),
         names=frozenset(fold(word) for name in names for word in WORD.findall(name)),
@@ -138,12 +143,14 @@ def _read_text(place: int, text: str, day: date | None, *, is_own: bool) -> list
     return [
         SourceSentence(
             (place,),
-            _mark_second_person(found, _read_clauses(found)) if is_own else _read_clauses(found),
+            _mark_second_person(clauses, _read_clauses(clauses))
+            if is_own
+            else _read_clauses(clauses),
             days,
-            is_question=any(one.is_question for one in found),
+            is_question=any(one.is_question for one in clauses),
         )
-        for found in split_clauses(text)
-        if not (is_own and any(_THE_USER.search(fold(one.text)) for one in found))
+        for clauses in split_clauses(text)
+        if not (is_own and any(_THE_USER.search(fold(one.text)) for one in clauses))
     ]
 
 
@@ -168,17 +175,17 @@ def _read_clauses(sentence: Sequence[Clause]) -> tuple[ClauseContent, ...]:
     clauses: list[ClauseContent] = []
     before: tuple[str, ...] = ()
     for clause in sentence:
-        found = content_terms(clause.text)
+        clause_terms = content_terms(clause.text)
         is_rest = clause.is_negated and len(clause.text.split()) <= _MAX_REMAINDER_WORDS
-        clauses.append(_read_clause(clause, found + before[:1] if is_rest else found))
-        before = found
+        clauses.append(_read_clause(clause, clause_terms + before[:1] if is_rest else clause_terms))
+        before = clause_terms
     return tuple(clauses)
 
 
-def _read_clause(clause: Clause, found: Sequence[str]) -> ClauseContent:
+def _read_clause(clause: Clause, clause_terms: Sequence[str]) -> ClauseContent:
     return ClauseContent(
-        terms=frozenset(found) | implied_terms(clause.text),
-        ordered_terms=tuple(found),
+        terms=frozenset(clause_terms) | implied_terms(clause.text),
+        ordered_terms=tuple(clause_terms),
         words=frozenset(iter_words(clause.text)),
         numbers=parse_numbers(clause.text),
         counted=counted_terms(clause.text),
@@ -201,12 +208,12 @@ def _apply_answers(
 
     If the next text answers yes or no, both texts count as stating or denying the question.
     """
-    for place, found in enumerate(read):
+    for place, sentences in enumerate(read):
         following = texts[place + 1] if place + 1 < len(texts) else ""
         yield chain.from_iterable(
             _apply_answer(sentence, following) if sentence.is_question else (sentence,)
-            for at, sentence in enumerate(found)
-            if not sentence.is_question or at == len(found) - 1
+            for at, sentence in enumerate(sentences)
+            if not sentence.is_question or at == len(sentences) - 1
         )
 
 

@@ -344,10 +344,10 @@ def _find_window_support(parts: Sequence[_FactPart], window: Sequence[SourceSent
     """Return the texts of a window that support a fact; empty if any part is unsupported."""
     places: set[int] = set()
     for part in parts:
-        found = _find_part_support(part, window)
-        if not found:
+        support = _find_part_support(part, window)
+        if not support:
             return set()
-        places |= found
+        places |= support
     return places
 
 
@@ -375,13 +375,13 @@ def _find_part_support(part: _FactPart, window: Sequence[SourceSentence]) -> set
         return set()
     known_terms = frozenset(chain.from_iterable(clause.terms for _, clause in agreeing))
     missing = [term for term in part.terms if not _is_covered(term, known_terms)]
-    found = {
+    support = {
         place
         for one, clause in agreeing
         if _contributes(part, clause, one.days)
         for place in one.places
     }
-    if found:  # an answer: the words of its question count too
+    if support:  # an answer: the words of its question count too
         question_terms = frozenset(
             chain.from_iterable(s.terms for one in window if one.is_question for s in one.clauses)
         )
@@ -394,7 +394,7 @@ def _find_part_support(part: _FactPart, window: Sequence[SourceSentence]) -> set
         for term in missing
     ):
         return set()
-    return found if len(missing) <= len(part.terms) // WORDS_PER_MISS else set()
+    return support if len(missing) <= len(part.terms) // WORDS_PER_MISS else set()
 
 
 def _has_same_counts(part: _FactPart, agreeing: Iterable[ClauseContent]) -> bool:

@@ -279,8 +279,8 @@ def _get_calls(entry: HistoryMessage) -> list[object]:
     """Return the tool calls of a message, in the format of OpenAI or Anthropic."""
     called = entry.get("tool_calls")
     uses = [part for part in _get_parts(entry) if _get_field(part, "type") == "tool_use"]
-    found = [*(called if isinstance(called, list | tuple) else [called]), *uses]
-    return [each for each in (*found, entry.get("function_call")) if each]
+    calls = [*(called if isinstance(called, list | tuple) else [called]), *uses]
+    return [each for each in (*calls, entry.get("function_call")) if each]
 
 
 def _describe_call(call: object) -> str:

@@ -101,10 +101,10 @@ def find_nearest_before(stored: NDArray[np.int8]) -> tuple[NDArray[np.int64], ND
     units = stored.astype(np.float32) / lengths[:, None]
     for start in range(0, count, NEAREST_BLOCK_ROWS):
         end = min(start + NEAREST_BLOCK_ROWS, count)
-        found = units[start:end] @ units[:end].T
-        found[:, start:][np.triu_indices(end - start)] = -1.0  # itself and its successors
-        rows[start:end] = found.argmax(axis=1)
-        best[start:end] = found.max(axis=1)
+        block_cosines = units[start:end] @ units[:end].T
+        block_cosines[:, start:][np.triu_indices(end - start)] = -1.0  # itself and its successors
+        rows[start:end] = block_cosines.argmax(axis=1)
+        best[start:end] = block_cosines.max(axis=1)
     rows[:1], best[:1] = -1, -1.0
     return rows, best
 

@@ -268,7 +268,7 @@ def split_action(reply: str) -> tuple[str, str]:
 
     Without such a line the action is `SPEAK`.
     """
-    found = _ACTION_LINE.match(reply)
-    if found is None:
+    match = _ACTION_LINE.match(reply)
+    if match is None:
         return SPEAK_ACTION, reply.strip()
-    return found[1], reply[found.end() :].strip()
+    return match[1], reply[match.end() :].strip()

@@ -107,14 +107,14 @@ def check_summary(
         return SummaryCheck((SummaryProblem.EMPTY,))
     kept_count, expected = _count_kept(prose, texts, limits)
     invented = count_ungrounded(prose, read_sources(texts, dates, names))
-    found = {
+    problems = {
         SummaryProblem.TOO_LONG: _is_too_long(prose, limits),
         SummaryProblem.REPEATS: has_repetition(prose),
         SummaryProblem.LOSES: kept_count < expected,
         SummaryProblem.INVENTS: invented > limits.max_invented,
     }
     return SummaryCheck(
-        tuple(one for one, holds in found.items() if holds), kept_count, expected, invented
+        tuple(one for one, applies in problems.items() if applies), kept_count, expected, invented
     )
 
 
@@ -191,14 +191,14 @@ def find_candidates(messages: Iterable[tuple[str, str]]) -> tuple[SentenceCandid
     Args:
         messages: Pairs of speaker and text, in order.
     """
-    found = (
+    candidates = (
         SentenceCandidate(" ".join(sentence.split()), speaker)
         for speaker, content in messages
         if not is_suspicious(content)
         for sentence in (span.extract(content) for span in sentences(content))
         if _is_statement(sentence)
     )
-    return tuple(one for one, _ in zip(found, range(MAX_CANDIDATES), strict=False))
+    return tuple(one for one, _ in zip(candidates, range(MAX_CANDIDATES), strict=False))
 
 
 def extract_summary(

@@ -186,9 +186,9 @@ def _parse_expiry(value: str | None) -> str:
 
 
 def _parse_day(value: str | None) -> date | None:
-    found = _DATE.match((value or "").strip())
+    match = _DATE.match((value or "").strip())
     try:
-        return date(int(found[1]), int(found[2]), int(found[3])) if found else None
+        return date(int(match[1]), int(match[2]), int(match[3])) if match else None
     except ValueError:  # the calendar has no such day
         return None
 

@@ -72,14 +72,14 @@ class Access:
             InvalidConfiguration: The configuration or package that defines it is missing.
         """
         name = snapshot.profile or self.default_profile
-        found = self.profiles.get(name)
-        if found is None:
+        profile = self.profiles.get(name)
+        if profile is None:
             raise InvalidConfiguration(
                 "profile",
                 f"owner {snapshot.owner_id!r} has the profile {name!r}, which no configuration or"
                 " package defines: add it again, or switch the owner to another profile",
             )
-        return found
+        return profile
 
     def find_profile(self, owner_id: str) -> Profile | None:
         """Return the owner's profile; None: its definition is missing."""

@@ -66,8 +66,8 @@ class SemanticComparison:
     def from_embedder(cls, embedder: Embedder) -> SemanticComparison:
         """Return a comparison that embeds the texts."""
 
-        def vectors(told: Sequence[AuditEntry]) -> list[NDArray[np.int8] | None]:
-            texts = [each.text for each in told]
+        def vectors(entries: Sequence[AuditEntry]) -> list[NDArray[np.int8] | None]:
+            texts = [each.text for each in entries]
             return list(quantise(embed_texts(embedder, texts, "document")))
 
         return cls(vectors, get_thresholds(embedder.name))
@@ -103,8 +103,8 @@ class Auditor:
     def _stored_vectors(self, snapshot: Snapshot) -> Vectors:
         """Return a function that reads stored vectors; missing ones are not computed."""
 
-        def vectors(told: Sequence[AuditEntry]) -> list[NDArray[np.int8] | None]:
-            digests = [self._indexer.vector_digest(each.text) for each in told]
+        def vectors(entries: Sequence[AuditEntry]) -> list[NDArray[np.int8] | None]:
+            digests = [self._indexer.vector_digest(each.text) for each in entries]
             found = snapshot.vectors([digest for digest in digests if digest is not None])
             return [None if digest is None else found.get(digest) for digest in digests]
 
@@ -241,10 +241,10 @@ class _Tally:
 
     def add(self, memory: AuditEntry) -> bool:
         """Audit a memory; return whether it is junk."""
-        found = classify_junk(
+        reasons = classify_junk(
             memory.text, has_key=memory.key is not None, by_user=memory.origin is Origin.USER
         )
-        for judgement, reason in found.items():
+        for judgement, reason in reasons.items():
             self._findings[judgement].add(memory, reason)
         digest = _content_digest(memory.text)
         first_id = self._first.get(digest)
@@ -252,7 +252,7 @@ class _Tally:
             self._first[digest] = memory.id
         else:
             self._findings[JunkKind.DUPLICATE].add(memory, "the same words", first_id)
-        is_junk = first_id is not None or bool(found)
+        is_junk = first_id is not None or bool(reasons)
         self._memories += 1
         self._junk += is_junk
         return is_junk

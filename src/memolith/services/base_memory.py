@@ -62,12 +62,12 @@ class BaseMemoryService:
         """Return the document, now or as of a time; None: there is none."""
         at = None if as_of is None else arguments.check_instant(as_of, "as_of")
         with self._access.store.read(owner_id) as snapshot:
-            found = snapshot.base_memory(as_of=at)
-            if found is None or at is None:
-                return None if found is None else hide_forgotten_sentences(snapshot, found)
+            document = snapshot.base_memory(as_of=at)
+            if document is None or at is None:
+                return None if document is None else hide_forgotten_sentences(snapshot, document)
             return replace(
-                found,
-                content=remove_from_document(found.content, build_forgotten_matcher(snapshot)),
+                document,
+                content=remove_from_document(document.content, build_forgotten_matcher(snapshot)),
             )
 
     def list_versions(self, owner_id: str) -> tuple[BaseMemory, ...]:
@@ -96,10 +96,10 @@ class BaseMemoryService:
         self._access.check_enabled()
         number = arguments.check_count(version, "version", minimum=1)
         with self._access.store.read(owner_id) as snapshot:
-            found = [each for each in get_visible_versions(snapshot) if each.version == number]
-        if not found:
+            matching = [each for each in get_visible_versions(snapshot) if each.version == number]
+        if not matching:
             raise NotFound("version of the base memory", str(number))
-        return self._write(owner_id, found[0].content)
+        return self._write(owner_id, matching[0].content)
 
     def _write(self, owner_id: str, content: str) -> BaseMemory:
         now = self._access.clock.now()
@@ -349,12 +349,12 @@ def _find_most_important(snapshot: Snapshot, profile: Profile) -> list[Memory]:
     rows = [row for row, kind in enumerate(stats.kind) if kind in kinds]
     times = snapshot.items(stats.number).at
     rows.sort(key=lambda row: (-stats.importance[row], -times[row], stats.id[row]))
-    found: list[Memory] = []
+    memories: list[Memory] = []
     for row in rows:
-        if len(found) == profile.consolidation.facts:
+        if len(memories) == profile.consolidation.facts:
             break
-        found += [m for m in snapshot.memories([stats.id[row]]) if m.origin is Origin.USER]
-    return found
+        memories += [m for m in snapshot.memories([stats.id[row]]) if m.origin is Origin.USER]
+    return memories
 
 
 def _iter_user_words(snapshot: Snapshot, summaries: Sequence[Memory]) -> Iterator[TranscriptTurn]:

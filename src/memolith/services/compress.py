@@ -226,12 +226,12 @@ class HistoryCompressor:
         visible_ids = set(snapshot.items(visible).record_id)
         active = snapshot.memories(list(snapshot.items(snapshot.items_in_scope(scope)).record_id))
         forgotten = iter_memories(snapshot, frozenset({State.FORGOTTEN}), kinds)
-        found = [
+        entries = [
             (each, each.id in visible_ids)
             for each in (*active, *forgotten)
             if is_entry(each.key) and each.session_id == session_id
         ]
-        return sorted(found, key=lambda entry: entry[0].id)
+        return sorted(entries, key=lambda entry: entry[0].id)
 
     def _get_lines(
         self,

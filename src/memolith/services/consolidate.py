@@ -253,11 +253,11 @@ class SessionSummariser:
         )
         items = snapshot.items(snapshot.items_in_scope(scope))
         ids = [items.record_id[row] for row in np.flatnonzero(items.session >= 0).tolist()]
-        found: dict[str, list[Memory]] = {}
+        sessions: dict[str, list[Memory]] = {}
         for memory in snapshot.memories(ids):
             if not memory.compressed and memory.session_id is not None:
-                found.setdefault(memory.session_id, []).append(memory)
-        return found
+                sessions.setdefault(memory.session_id, []).append(memory)
+        return sessions
 
     def _commit(
         self,

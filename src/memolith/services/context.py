@@ -80,8 +80,8 @@ class ContextBuilder:
             recall_request = replace(
                 recall_request, token_budget=_OVERSAMPLING * recall_request.token_budget
             )
-        found = self._retriever.recall(owner_id, recall_request, touch=False).memories
-        results = tuple(one for one in found if one.id not in exclude_ids)
+        recalled = self._retriever.recall(owner_id, recall_request, touch=False).memories
+        results = tuple(one for one in recalled if one.id not in exclude_ids)
         clean_state = clean(state, field="state") if state else ""
         base = self._get_base_memory(owner_id, request)
         count = _cache_counts(self._count_tokens)
@@ -94,8 +94,8 @@ class ContextBuilder:
 
     def _get_base_memory(self, owner_id: str, request: RecallRequest) -> str:
         with self._access.store.read(owner_id) as snapshot:
-            found = snapshot.base_memory(as_of=request.scope.as_of)
-            return "" if found is None else hide_forgotten_sentences(snapshot, found).content
+            document = snapshot.base_memory(as_of=request.scope.as_of)
+            return "" if document is None else hide_forgotten_sentences(snapshot, document).content
 
     def _count_tokens(self, texts: Sequence[str]) -> list[int]:
         return [estimate_prompt_tokens(pieces) for pieces in self._indexer.count_word_pieces(texts)]

@@ -47,9 +47,11 @@ _OUTSIDE_ROLES = frozenset({Role.TOOL, Role.PARTICIPANT})
 def get_outside_messages(snapshot: Snapshot, message: Message) -> list[Message]:
     """Return messages of tools and other people shortly before a message of a conversation."""
     after = max(0, message.sequence - 1 - _LOOKBACK)
-    found = snapshot.messages(session_id=message.session_id, after=after, limit=_LOOKBACK)
+    messages = snapshot.messages(session_id=message.session_id, after=after, limit=_LOOKBACK)
     return [
-        each for each in found if each.sequence < message.sequence and each.role in _OUTSIDE_ROLES
+        each
+        for each in messages
+        if each.sequence < message.sequence and each.role in _OUTSIDE_ROLES
     ]
 
 
@@ -195,11 +197,13 @@ class FactExtractor:
             before = get_outside_messages(snapshot, extracted.exchange[0])
         new_memories = []
         for fact in extracted.facts:
-            found = find_grounding(fact.content, sources, origins)
-            cited = read if found is None else [read[place] for place in found.places]
+            grounding = find_grounding(fact.content, sources, origins)
+            cited = read if grounding is None else [read[place] for place in grounding.places]
             # Unsupported facts are made up by the model: trust them as little as the worst message.
             origin = (
-                get_least_trusted(Origin.ASSISTANT, *origins) if found is None else found.origin
+                get_least_trusted(Origin.ASSISTANT, *origins)
+                if grounding is None
+                else grounding.origin
             )
             if origin is Origin.ASSISTANT:
                 origin = get_least_trusted(origin, *_find_repeated_origins(fact.content, before))
@@ -209,7 +213,7 @@ class FactExtractor:
                 _log.info("an extracted fact was skipped: %s", error)
                 continue
             if new_memory.origin is Origin.USER or not self._is_echo(owner_id, new_memory, read):
-                new_memories.append((new_memory, found is not None))
+                new_memories.append((new_memory, grounding is not None))
         return new_memories
 
     def _is_echo(self, owner_id: str, new_memory: NewMemory, read: Sequence[Message]) -> bool:

@@ -283,7 +283,7 @@ class _IngestionRun:
         centre = self._chunk_scorer.get_centroid(self._owner_id, self._profile)
         chunks = self._chunk_scorer.split(self._redact(clean_stream(pieces)), self._profile)
         while chunk_batch := list(islice(chunks, batch)):
-            found = self._chunk_scorer.score_chunks(
+            scored = self._chunk_scorer.score_chunks(
                 self._owner_id,
                 chunk_batch,
                 [self._template.origin] * len(chunk_batch),
@@ -292,7 +292,7 @@ class _IngestionRun:
                 kind=self._template.kind or None,
             )
             redactions, self._redactions = self._redactions, 0
-            yield IngestResult(self._store(found), redactions)
+            yield IngestResult(self._store(scored), redactions)
 
     def _redact(self, pieces: Iterable[str]) -> Iterator[str]:
         redact_piece = redact_lines if self._profile.redacts_lines else redact

@@ -53,8 +53,8 @@ class MemoryReader:
             NotFound: The owner has no such memory.
         """
         with self._access.store.read(owner_id) as snapshot:
-            found = _find_memory(snapshot, id, key)
-        return self._refresh_strengths(owner_id, hide_forgotten([found]))[0]
+            memory = _find_memory(snapshot, id, key)
+        return self._refresh_strengths(owner_id, hide_forgotten([memory]))[0]
 
     def summaries(self, owner_id: str) -> tuple[Memory, ...]:
         """Return the active summaries of memories, messages or histories, oldest first."""
@@ -66,9 +66,9 @@ class MemoryReader:
         with self._access.store.read(owner_id) as snapshot:
             stats = snapshot.memory_stats(states=frozenset({State.ACTIVE}))
             rows = [row for row, kind in enumerate(stats.kind) if kind in kinds]
-            found = snapshot.memories([stats.id[row] for row in rows])
+            memories = snapshot.memories([stats.id[row] for row in rows])
         return tuple(
-            self._refresh_strengths(owner_id, [each for each in found if _is_summary(each)])
+            self._refresh_strengths(owner_id, [each for each in memories if _is_summary(each)])
         )
 
     def message(self, owner_id: str, id: str) -> Message:
@@ -80,10 +80,10 @@ class MemoryReader:
         """
         id_ = arguments.parse_id(id)
         with self._access.store.read(owner_id) as snapshot:
-            found = snapshot.messages(ids=[id_])
-        if not found:
+            messages = snapshot.messages(ids=[id_])
+        if not messages:
             raise NotFound("message", id_)
-        return found[0]
+        return messages[0]
 
     def page(
         self,
@@ -164,16 +164,16 @@ class MemoryReader:
         """
         with self._access.store.read(owner_id) as snapshot:
             memory = _find_memory(snapshot, id, key)
-            found = snapshot.history(memory.id)
-        if found is None:
+            history = snapshot.history(memory.id)
+        if history is None:
             raise NotFound("memory", memory.id)
-        return _hide_history(found) if memory.state is State.FORGOTTEN else found
+        return _hide_history(history) if memory.state is State.FORGOTTEN else history
 
     def profiles(self) -> tuple[ProfileInfo, ...]:
         """Return all profiles, the default one first."""
         default = self._access.default_profile
-        found = sorted(self._access.profiles.values(), key=lambda each: each.name != default)
-        return tuple(ProfileInfo(each.name, each.description, each.kinds) for each in found)
+        profiles = sorted(self._access.profiles.values(), key=lambda each: each.name != default)
+        return tuple(ProfileInfo(each.name, each.description, each.kinds) for each in profiles)
 
     def profile_name(self, owner_id: str) -> str:
         """Return the name of the owner's profile, even if its definition is missing."""
@@ -196,10 +196,10 @@ class MemoryReader:
         """Return statistics of the owner's stored records."""
         store = self._access.store
         with store.read(owner_id) as snapshot:
-            found = snapshot.statistics()
+            statistics = snapshot.statistics()
         if isinstance(store, SupportsExternalVectors):
-            return replace(found, vectors_pending=store.vectors_pending(owner_id))
-        return found
+            return replace(statistics, vectors_pending=store.vectors_pending(owner_id))
+        return statistics
 
     def _refresh_strengths(self, owner_id: str, memories: Sequence[Memory]) -> list[Memory]:
         """Return memories with their current strength."""
@@ -218,10 +218,10 @@ def _find_memory(snapshot: Snapshot, id: str | None, key: str | None) -> Memory:
             raise NotFound("key", key)
         return keyed
     id_ = arguments.parse_id(str(id))
-    found = snapshot.memories([id_])
-    if not found:
+    memories = snapshot.memories([id_])
+    if not memories:
         raise NotFound("memory", id_)
-    return found[0]
+    return memories[0]
 
 
 def _is_summary(memory: Memory) -> bool:

@@ -173,9 +173,9 @@ class ConversationLearner:
         statements = [
             replace(messages[place], content=_own_content(messages[place])) for place in places
         ]
-        found = self._find_memories(statements, owner_id, profile) if statements else ()
-        suspicious = _find_suspicious(statements) if found else frozenset[int]()
-        for candidate in found:
+        candidates = self._find_memories(statements, owner_id, profile) if statements else ()
+        suspicious = _find_suspicious(statements) if candidates else frozenset[int]()
+        for candidate in candidates:
             sources = [statements[place] for place in candidate.places]
             new_memory = NewMemory(
                 content=candidate.content,

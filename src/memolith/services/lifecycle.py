@@ -45,10 +45,10 @@ def get_memory(snapshot: Snapshot, id_: str) -> Memory:
     Raises:
         NotFound: There is no memory with this id.
     """
-    found = snapshot.memories([id_])
-    if not found:
+    memories = snapshot.memories([id_])
+    if not memories:
         raise NotFound("memory", id_)
-    return found[0]
+    return memories[0]
 
 
 def get_active_memory(snapshot: Snapshot, id_: str) -> Memory:
@@ -441,12 +441,12 @@ class MemoryEditor:
             else:
                 move_source(tx, memory, duplicate, original.id, now)
         self._refresh_messages(write_tx, [original.id], now)
-        found = tx.messages(ids=[original.id])
-        if not found:
+        messages = tx.messages(ids=[original.id])
+        if not messages:
             raise Conflict(f"all its sentences are forgotten: restore memory {forgotten[0].id}")
-        tx.record([Event(original.id, Action.RESTORED, now, "user", found[0].version)])
-        self._restore_derived(write_tx, found[0], [each.id for each in restorable], now)
-        return found[0]
+        tx.record([Event(original.id, Action.RESTORED, now, "user", messages[0].version)])
+        self._restore_derived(write_tx, messages[0], [each.id for each in restorable], now)
+        return messages[0]
 
     def _refresh_messages(
         self, write_tx: WriteTransaction, message_ids: Sequence[str], now: datetime

@@ -287,16 +287,16 @@ class Retention:
         with self._access.store.read(owner_id) as snapshot:
             memories = _find_inactive(snapshot, since)
             sessions = [each for each in snapshot.sessions() if each.last_at < since]
-        found = RetentionResult(
+        result = RetentionResult(
             len(memories), len(sessions), sum(each.messages for each in sessions)
         )
         if dry_run or not (memories or sessions):
-            return found
+            return result
         self._remove(owner_id, memories, sessions)
         self._indexer.clear_recent(owner_id)
         self._access.store.idempotency.forget_responses(owner_id)
         return RetentionResult(
-            found.memories, found.sessions, found.messages, self._access.store.compact()
+            result.memories, result.sessions, result.messages, self._access.store.compact()
         )
 
     def _remove(self, owner_id: str, memories: list[str], sessions: list[Session]) -> None:

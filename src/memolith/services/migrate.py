@@ -134,16 +134,18 @@ class StoreMigrator:
         Raises:
             Conflict: The target holds other data, or was written to after the migration.
         """
-        found = self._target.migration
-        if found is None:
+        migration = self._target.migration
+        if migration is None:
             if not is_empty(self._target):
                 raise Conflict(f"{self._target.location} already holds a store")
             return False
-        if found.source != self._migration.source:
-            raise Conflict(f"{self._target.location} holds a copy of another store, {found.place}")
-        if found.states not in (None, self._digest_states()):
+        if migration.source != self._migration.source:
             raise Conflict(
-                f"{self._target.location} was written to after the migration of {found.place}"
+                f"{self._target.location} holds a copy of another store, {migration.place}"
+            )
+        if migration.states not in (None, self._digest_states()):
+            raise Conflict(
+                f"{self._target.location} was written to after the migration of {migration.place}"
             )
         return True
 

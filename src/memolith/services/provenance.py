@@ -54,14 +54,14 @@ def find_source_messages(snapshot: Snapshot, memory: Memory, now: datetime) -> l
     """
     if is_summary(snapshot, memory):
         return []
-    found: list[str] = []
+    message_ids: list[str] = []
     for version in get_versions(snapshot, memory):
-        found += [source.id for source in version.sources if source.record_type == "message"]
+        message_ids += [source.id for source in version.sources if source.record_type == "message"]
         same = snapshot.find_by_content(content_key(version.content))
-        found += [record.id for record in same if not isinstance(record, Memory)]
+        message_ids += [record.id for record in same if not isinstance(record, Memory)]
     for sentence in _get_sentences(snapshot, memory):
-        found += _find_messages_saying(snapshot, sentence, now)
-    return list(dict.fromkeys(found))
+        message_ids += _find_messages_saying(snapshot, sentence, now)
+    return list(dict.fromkeys(message_ids))
 
 
 def _get_sentences(snapshot: Snapshot, memory: Memory) -> list[str]:
@@ -209,10 +209,10 @@ class SummarySources:
 
 def get_summary_sources(summaries: Iterable[Memory]) -> SummarySources:
     """Return the sources of summaries."""
-    found = {source: None for each in summaries for source in each.sources}
+    sources = {source: None for each in summaries for source in each.sources}
     return SummarySources(
-        tuple(source.id for source in found if source.record_type == "message"),
-        tuple(source.id for source in found if source.record_type == "memory"),
+        tuple(source.id for source in sources if source.record_type == "message"),
+        tuple(source.id for source in sources if source.record_type == "memory"),
     )
 
 
@@ -231,8 +231,10 @@ def find_derived_summaries(
         Summaries in any state, oldest first.
     """
     derived = snapshot.derived_memories(ids).values()
-    found = {each.id: each for memories in derived for each in memories if each.id not in ids}
-    summaries = [each for each in found.values() if is_summary(snapshot, each)]
+    memories_by_id = {
+        each.id: each for memories in derived for each in memories if each.id not in ids
+    }
+    summaries = [each for each in memories_by_id.values() if is_summary(snapshot, each)]
     entries = [
         each
         for each in iter_memories(

@@ -320,8 +320,10 @@ def _find_following_messages(
     snapshot: Snapshot, changed: Mapping[str, object]
 ) -> dict[str, Sequence[MessageRevision]]:
     """Return the messages after changed ones, unless they change themselves."""
-    found = (snapshot.find_adjacent_message(id_, 1) for id_ in changed)
-    return dict(snapshot.message_revisions([id_ for id_ in found if id_ and id_ not in changed]))
+    following = (snapshot.find_adjacent_message(id_, 1) for id_ in changed)
+    return dict(
+        snapshot.message_revisions([id_ for id_ in following if id_ and id_ not in changed])
+    )
 
 
 def _index_texts(

@@ -288,7 +288,7 @@ class Retriever:
         stopwatch.lap("embed")
         relevance = request.profile.relevance_by_embedder.get(self._indexer.model)
         prepared = _PreparedQuery(owner_id, query, vector, request, relevance, stopwatch)
-        found, choice, likelihood = self._search(prepared)
+        candidates, choice, likelihood = self._search(prepared)
         selected = choice.selected
         if touch and request.scope.as_of is None:
             self._access_counter.add(owner_id, [one.id for one in selected if one.kind != EPISODE])
@@ -296,7 +296,9 @@ class Retriever:
             memories=tuple(selected),
             total_tokens=sum(one.tokens for one in selected),
             token_budget=request.token_budget,
-            trace=_build_trace(query, found, choice.dropped, stopwatch) if request.trace else None,
+            trace=_build_trace(query, candidates, choice.dropped, stopwatch)
+            if request.trace
+            else None,
             relevance=likelihood,
             likely_unanswerable=likelihood is not None and likelihood < RELEVANCE_THRESHOLD,
         )
@@ -310,11 +312,11 @@ class Retriever:
             reading = QueryReranking(self._reranker, reranking, prepared.request.text)
             return (*self._search_reranked(prepared, reading, _MAX_RERANK_ROUNDS), None)
         with self._access.store.read(prepared.owner_id) as snapshot:
-            found, scores = prepared.score(snapshot)
+            candidates, scores = prepared.score(snapshot)
             return (
-                found,
-                prepared.select(snapshot, found, scores),
-                prepared.likelihood(found, scores),
+                candidates,
+                prepared.select(snapshot, candidates, scores),
+                prepared.likelihood(candidates, scores),
             )
 
     def _search_reranked(
@@ -326,13 +328,13 @@ class Retriever:
         open.
         """
         with self._access.store.read(prepared.owner_id) as snapshot:
-            found, scores = prepared.score(snapshot)
-            texts = get_rerank_texts(snapshot, found, scores)
+            candidates, scores = prepared.score(snapshot)
+            texts = get_rerank_texts(snapshot, candidates, scores)
             if not rounds:
                 reranking.score(texts.values())
             if reranking.has_scores(texts.values()):
-                scores = reranking.rescore(found.candidates, scores, texts)
-                return found, prepared.select(snapshot, found, scores)
+                scores = reranking.rescore(candidates.candidates, scores, texts)
+                return candidates, prepared.select(snapshot, candidates, scores)
         reranking.score(texts.values())
         prepared.stopwatch.lap("rerank")
         return self._search_reranked(prepared, reranking, rounds - 1)
@@ -352,12 +354,12 @@ class _PreparedQuery:
     def score(self, snapshot: Snapshot) -> tuple[CandidateSet, Scores]:
         """Search, and score the candidates."""
         with span("search"):
-            found = find_candidates(snapshot, self.query, self.vector, self.request)
+            candidates = find_candidates(snapshot, self.query, self.vector, self.request)
         self.stopwatch.lap("search")
         with span("score"):
-            scores = self.request.profile.ranking.score(self.query, found.candidates)
+            scores = self.request.profile.ranking.score(self.query, candidates.candidates)
         self.stopwatch.lap("score")
-        return found, scores
+        return candidates, scores
 
     def select(
         self, snapshot: Snapshot, candidates: CandidateSet, scores: Scores

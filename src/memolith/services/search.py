@@ -74,18 +74,18 @@ def find_in_periods(
         keywords: The keyword scores.
         scope: The filter of results.
     """
-    found = [_NO_PERIOD_ITEMS]
+    parts = [_NO_PERIOD_ITEMS]
     for period_scope in _iter_period_scopes(query, scope):
         period_items = snapshot.items_in_scope(period_scope)
         if len(period_items) <= CANDIDATES_PER_PERIOD:
-            found.append(period_items)
+            parts.append(period_items)
             continue
         is_hit = np.isin(keywords.items, period_items)
         items, tops = keywords.items[is_hit], keywords.tops[is_hit]
-        found.append(items[select_best(tops, items, CANDIDATES_PER_PERIOD)])
+        parts.append(items[select_best(tops, items, CANDIDATES_PER_PERIOD)])
         if vector is not None:
-            found.append(snapshot.nearest(vector, CANDIDATES_PER_PERIOD, period_scope))
-    return np.concatenate(found)
+            parts.append(snapshot.nearest(vector, CANDIDATES_PER_PERIOD, period_scope))
+    return np.concatenate(parts)
 
 
 def _iter_period_scopes(query: Query, scope: SearchFilter) -> Iterator[SearchFilter]:
@@ -155,11 +155,11 @@ def _find_neighbours(
     snapshot: Snapshot, numbers: Integers, step: Literal[-1, 1], scope: SearchFilter
 ) -> Integers:
     """Return the neighbours of items; −1 for items that are −1."""
-    found = np.full(len(numbers), -1, dtype=np.int64)
+    neighbours = np.full(len(numbers), -1, dtype=np.int64)
     present = np.flatnonzero(numbers >= 0)
     if len(present):
-        found[present] = snapshot.neighbours(numbers[present], step, scope)
-    return found
+        neighbours[present] = snapshot.neighbours(numbers[present], step, scope)
+    return neighbours
 
 
 def _find_positions_of(items: Integers, targets: Integers) -> Integers:
@@ -487,12 +487,12 @@ def _compute_similarities(
     if vector is None or not size:
         return _Similarities(next_similarity, next_similarity, part, next_similarity)
     present = np.flatnonzero(following >= 0)
-    found = snapshot.similarities(vector, np.concatenate([numbers, following[present]]))
-    soft = log_mean_exp(found.row, found.cosine, size + len(present))
-    top = max_by_row(found.row, found.cosine, size + len(present), np.nan)
+    similarities = snapshot.similarities(vector, np.concatenate([numbers, following[present]]))
+    soft = log_mean_exp(similarities.row, similarities.cosine, size + len(present))
+    top = max_by_row(similarities.row, similarities.cosine, size + len(present), np.nan)
     next_similarity[present] = soft[size:]
-    is_top = (found.cosine == top[found.row]) & (found.row < size)
-    part[found.row[is_top][::-1]] = found.part[is_top][::-1]
+    is_top = (similarities.cosine == top[similarities.row]) & (similarities.row < size)
+    part[similarities.row[is_top][::-1]] = similarities.part[is_top][::-1]
     return _Similarities(soft[:size], top[:size], part, next_similarity)
 
 

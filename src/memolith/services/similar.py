@@ -79,10 +79,10 @@ class PlannedVectors:
         rows = self._rows[: self._used]
         products = row_products(rows, vector).astype(np.float64)
         lengths = self._norms[: self._used] * norms(vector[None, :])[0]
-        found: NDArray[np.float64] = np.divide(
+        cosines: NDArray[np.float64] = np.divide(
             products, lengths, out=np.zeros_like(products), where=lengths > 0
         )
-        return found
+        return cosines
 
     def _reserve(self, count: int, dimension: int) -> None:
         size = len(self._row_positions)
@@ -196,10 +196,10 @@ class SimilarMemories:
         """
         stored = [id_ for id_ in self._find_containing(term_groups) if id_ not in self._entries]
         self._load(stored)
-        found = (
+        memories = (
             self.get_memory(id_) for id_ in (*stored, *self._find_planned_containing(term_groups))
         )
-        return [memory for memory in found if self._is_eligible(memory, None)]
+        return [memory for memory in memories if self._is_eligible(memory, None)]
 
     def find_near_duplicates(self, entry: IndexEntry) -> tuple[str, ...]:
         """Return the ids of memories to link with a text as near-duplicates."""
@@ -214,30 +214,30 @@ class SimilarMemories:
         terms = sorted(
             {term for alternative in term_groups for group in alternative for term in group}
         )
-        found = self._snapshot.postings(terms, self._scope)
+        postings = self._snapshot.postings(terms, self._scope)
         place = {term: at for at, term in enumerate(terms)}
-        contains = np.zeros((len(terms), len(found.passages)), dtype=np.bool_)
-        contains[found.term, found.slot] = True
-        is_match = np.zeros(len(found.passages), dtype=np.bool_)
+        contains = np.zeros((len(terms), len(postings.passages)), dtype=np.bool_)
+        contains[postings.term, postings.slot] = True
+        is_match = np.zeros(len(postings.passages), dtype=np.bool_)
         for alternative in term_groups:
             groups = [
                 contains[[place[term] for term in group]].any(axis=0) for group in alternative
             ]
             is_match |= np.logical_and.reduce(groups)
-        rows = np.flatnonzero(is_match & (found.lengths <= _MAX_CANDIDATE_TERMS))
-        numbers = found.passages[rows] >> PART_BITS
-        shortest = numbers[np.lexsort((-numbers, found.lengths[rows]))][:_CANDIDATE_LIMIT]
+        rows = np.flatnonzero(is_match & (postings.lengths <= _MAX_CANDIDATE_TERMS))
+        numbers = postings.passages[rows] >> PART_BITS
+        shortest = numbers[np.lexsort((-numbers, postings.lengths[rows]))][:_CANDIDATE_LIMIT]
         return self._snapshot.items(shortest).record_id if len(shortest) else ()
 
     def _find_planned_containing(self, term_groups: TermGroups) -> list[str]:
-        found: dict[str, None] = {}
+        ids: dict[str, None] = {}
         for alternative in term_groups:
             groups = [
                 _merge_ids(self._by_term.get(term, {}) for term in group) for group in alternative
             ]
             first, *rest = sorted(groups, key=len)
-            found |= {id_: None for id_ in first if all(id_ in group for group in rest)}
-        return list(found)[-_CANDIDATE_LIMIT:]
+            ids |= {id_: None for id_ in first if all(id_ in group for group in rest)}
+        return list(ids)[-_CANDIDATE_LIMIT:]
 
     def _is_eligible(self, memory: Memory, key: str | None) -> bool:
         ended = memory.expires_at is not None and memory.expires_at <= self._now
@@ -287,8 +287,8 @@ class SimilarMemories:
             return []
         least = np.ones(len(numbers))
         for vector in vectors:
-            found = self._snapshot.similarities(vector, numbers)
-            best = max_by_row(found.row, found.cosine, len(numbers), -1.0)
+            similarities = self._snapshot.similarities(vector, numbers)
+            best = max_by_row(similarities.row, similarities.cosine, len(numbers), -1.0)
             least = np.minimum(least, best)
         is_near = least >= at_least
         numbers, least = numbers[is_near], least[is_near]

@@ -114,10 +114,10 @@ class Summariser:
         """Return a model's summary of the given texts, verified against the transcript."""
         for _ in range(MAX_SUMMARY_ATTEMPTS):
             text = ask_model(model, build_summary_prompt(style, turns, new_nonce()), parse_summary)
-            found = _check_summary(text, transcript, style, owner_id)
-            if found.is_faithful and not is_suspicious(text):
+            check = _check_summary(text, transcript, style, owner_id)
+            if check.is_faithful and not is_suspicious(text):
                 return Summary(redact(text)[0], by_model=True)
-            problems = found.problems or ("contains instructions",)
+            problems = check.problems or ("contains instructions",)
             _log.info("a model's summary was rejected: %s", ", ".join(problems))
         return self.extract_summary(owner_id, transcript, style)
 
@@ -152,10 +152,10 @@ class Summariser:
         if not pool or not self._access.get_profile(owner_id).uses_vectors:
             return None
         entries = self._indexer.build_entries([IndexText(each.text) for each in pool], owner_id)
-        found = [entry.passages[0].vector for entry in entries]
-        if any(each is None for each in found):
+        vectors = [entry.passages[0].vector for entry in entries]
+        if any(each is None for each in vectors):
             return None
-        return np.array(found, dtype=np.float32)
+        return np.array(vectors, dtype=np.float32)
 
 
 def _build_candidates(transcript: Sequence[TranscriptTurn]) -> tuple[SentenceCandidate, ...]:

@@ -99,11 +99,11 @@ class ProfileSwitcher:
         return result
 
     def _get_profile(self, name: str) -> Profile:
-        found = self._access.profiles.get(name)
-        if found is None:
+        profile = self._access.profiles.get(name)
+        if profile is None:
             names = ", ".join(self._access.profiles)
             raise InvalidInput("profile", f"{arguments.format_value(name)} is not one of {names}")
-        return found
+        return profile
 
     def _apply(
         self, write_tx: WriteTransaction, source: Profile, target: Profile, now: datetime
@@ -144,7 +144,7 @@ class ProfileSwitcher:
     def _find_unembedded(self, snapshot: Snapshot, target: Profile) -> list[Message]:
         """Return the messages without vectors."""
         messages = snapshot.messages()
-        found = []
+        unembedded = []
         for first in range(0, len(messages), _BATCH_SIZE):
             batch = messages[first : first + _BATCH_SIZE]
             entries = [
@@ -152,12 +152,12 @@ class ProfileSwitcher:
             ]
             digests = [{part.digest for part in entry.passages if part.digest} for entry in entries]
             embedded = snapshot.vectors([digest for each in digests for digest in each])
-            found += [
+            unembedded += [
                 message
                 for message, needed in zip(batch, digests, strict=True)
                 if not needed <= embedded.keys()
             ]
-        return found
+        return unembedded
 
     def _build_entry(
         self, write_tx: WriteTransaction, message: Message, target: Profile

@@ -37,11 +37,11 @@ class HealthProbe:
             StoreTooNew: A newer Memolith has upgraded it.
             StoreDamaged: It was replaced by another store.
         """
-        found = self._access.store.meta.schema
-        if found > self._schema:
-            raise StoreTooNew(found, self._schema)
-        if found != self._schema:
-            raise StoreDamaged(f"the store's schema changed from {self._schema} to {found}")
+        schema = self._access.store.meta.schema
+        if schema > self._schema:
+            raise StoreTooNew(schema, self._schema)
+        if schema != self._schema:
+            raise StoreDamaged(f"the store's schema changed from {self._schema} to {schema}")
 
     def check_write(self) -> None:
         """Make a durable write without a lasting effect.
@@ -134,12 +134,12 @@ class StoreVerifier:
             findings = _mark_repaired(findings, store.check_file())
         checked = CheckedCounts()
         for owner_id in self._list_owners(findings):
-            found = self._verify_owner(store, owner_id, advance)
-            checked = _add_counts(checked, found.checked)
-            if found.findings and repair:
-                findings += self._repair(store, owner_id, found)
+            owner_findings = self._verify_owner(store, owner_id, advance)
+            checked = _add_counts(checked, owner_findings.checked)
+            if owner_findings.findings and repair:
+                findings += self._repair(store, owner_id, owner_findings)
             else:
-                findings += found.findings
+                findings += owner_findings.findings
         return VerificationReport(tuple(findings), checked)
 
     def _list_owners(self, findings: list[Finding]) -> list[str]:
@@ -212,20 +212,22 @@ class StoreVerifier:
         return self._indexer.build_keyword_entry(IndexText(text.content, text.speaker))
 
     def _repair(
-        self, store: SupportsVerification, owner_id: str, found: _OwnerFindings
+        self, store: SupportsVerification, owner_id: str, owner_findings: _OwnerFindings
     ) -> list[Finding]:
-        texts = [text for text, _ in found.texts]
+        texts = [text for text, _ in owner_findings.texts]
         try:
             profile = self._access.get_profile(owner_id)
             entries = self._indexer.rebuild_entries([_index_text(text, profile) for text in texts])
             windowed = {
                 text.item: apply_window(entry, self._build_keyword_entry(window))
-                for (text, window), entry in zip(found.texts, entries, strict=True)
+                for (text, window), entry in zip(owner_findings.texts, entries, strict=True)
             }
             store.repair_owner(owner_id, windowed, {text.item: text for text in texts})
         except (StoreDamaged, KeyUnavailable):
-            return found.findings
-        return _mark_repaired(found.findings, self._verify_owner(store, owner_id, None).findings)
+            return owner_findings.findings
+        return _mark_repaired(
+            owner_findings.findings, self._verify_owner(store, owner_id, None).findings
+        )
 
 
 def _index_text(text: StoredText, profile: Profile) -> IndexText:

@@ -225,10 +225,10 @@ class LearningTurn:
         """Return the next pending exchange that is not requested yet."""
         if not self._upcoming:
             requested_ids = {exchange[0].id for exchange, _ in self._requested}
-            found = self._extractor.find_pending(
+            exchanges = self._extractor.find_pending(
                 self._owner_id, len(requested_ids) + self._max_requested
             )
-            self._upcoming.extend(each for each in found if each[0].id not in requested_ids)
+            self._upcoming.extend(each for each in exchanges if each[0].id not in requested_ids)
         return self._upcoming.popleft() if self._upcoming else None
 
     def _cancel_requested(self) -> None:

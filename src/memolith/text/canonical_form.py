@@ -362,12 +362,12 @@ def canonical_words(text: str) -> tuple[str, ...]:
     Meaningful signs, emoji and question marks count as words. A text without words becomes a single
     word.
     """
-    found = words(text)
-    if not found:
+    text_words = words(text)
+    if not text_words:
         marks = " ".join(text.split())
         return (marks,) if marks else ()
-    is_all_caps = _is_in_capitals(found)
-    expanded = expand_contractions(found, is_all_caps=is_all_caps)
+    is_all_caps = _is_in_capitals(text_words)
+    expanded = expand_contractions(text_words, is_all_caps=is_all_caps)
     without_articles = remove_articles(expanded, is_all_caps=is_all_caps) or expanded
     normal: list[str] = []
     for at, word in enumerate(without_articles):
@@ -377,21 +377,21 @@ def canonical_words(text: str) -> tuple[str, ...]:
     return tuple(normal)
 
 
-def _is_in_capitals(found: Sequence[Word]) -> bool:
+def _is_in_capitals(text_words: Sequence[Word]) -> bool:
     """Return whether the whole text is in capitals, so that a word in capitals is no name."""
     return (
-        not any(char.islower() for word in found for char in word.text)
-        and sum(word.text.isupper() for word in found) >= _MIN_CAPITAL_WORDS
+        not any(char.islower() for word in text_words for char in word.text)
+        and sum(word.text.isupper() for word in text_words) >= _MIN_CAPITAL_WORDS
     )
 
 
-def _fold_case(found: Sequence[Word], at: int, *, is_all_caps: bool) -> str:
+def _fold_case(words: Sequence[Word], at: int, *, is_all_caps: bool) -> str:
     """Return a word in lower case, or unchanged if its case may carry meaning."""
-    word = found[at]
+    word = words[at]
     lower = word.text.lower()
     if word.text == lower and not lower.endswith(_TIME_SUFFIXES):
         return lower
-    after_number = at > 0 and NUMERAL.fullmatch(found[at - 1].text) is not None
+    after_number = at > 0 and NUMERAL.fullmatch(words[at - 1].text) is not None
     time = _TIME_OF_DAY.fullmatch(word.text)
     if time and (after_number or time[1]):
         return f"{time[1] or ''}{time[2]}{time[3]}".lower()  # "8 a.m." is "8 AM"

@@ -239,12 +239,12 @@ def has_preference(text: str) -> bool:
     Uses the preference cues, and the habits of the discourse markers. Questions do not count.
     """
     prose = mask_code(text)
-    found = get_runs(prose)
-    if _has_possible_cue(CueKind.PREFERENCE, found) and any(
+    runs = get_runs(prose)
+    if _has_possible_cue(CueKind.PREFERENCE, runs) and any(
         CueKind.PREFERENCE in kinds for _, kinds in find_cue_sentences(prose)
     ):
         return True
-    habits = _load_habit_phrases().get_pattern(found)
+    habits = _load_habit_phrases().get_pattern(runs)
     return habits is not None and any(
         not is_question(sentence)
         and habits.search(_compile_habit_exceptions().sub(MASK, fold_prose(sentence)))
@@ -268,14 +268,14 @@ def is_statement(text: str) -> bool:
     events do not count. A guess by words and their order, without parsing.
     """
     prose = mask_code(text)
-    found = get_runs(prose)
+    runs = get_runs(prose)
     identities = (
         {s.extract(prose) for s, kinds in find_cue_sentences(prose) if CueKind.IDENTITY in kinds}
-        if _has_possible_cue(CueKind.IDENTITY, found)
+        if _has_possible_cue(CueKind.IDENTITY, runs)
         else ()
     )
     forms = [
-        _StatementMatcher(signs, _load_aside_phrases()[signs.language].get_pattern(found))
+        _StatementMatcher(signs, _load_aside_phrases()[signs.language].get_pattern(runs))
         for signs in _get_markers(prose)
     ]
     return _is_true_of_most(
@@ -292,8 +292,8 @@ def _is_true_of_most(sentences: Sequence[str], predicate: Callable[[str], bool])
 
 def _split_sentences(prose: str) -> list[str]:
     """Return the sentences that contain a word."""
-    found = (span.extract(prose) for span in sentences(prose))
-    return [sentence for sentence in found if _WORD.search(sentence)]
+    texts = (span.extract(prose) for span in sentences(prose))
+    return [sentence for sentence in texts if _WORD.search(sentence)]
 
 
 def _get_markers(prose: str) -> list[DiscourseMarkers]:
@@ -335,8 +335,8 @@ class _StatementMatcher:
     def _split_words(self, lower: str) -> list[str]:
         """Return words and clause marks, with contractions expanded."""
         written_out = dict(self.markers.contractions)
-        found = _WORD_OR_MARK.findall(lower)
-        return [word for one in found for word in written_out.get(one, one).split()]
+        tokens = _WORD_OR_MARK.findall(lower)
+        return [word for one in tokens for word in written_out.get(one, one).split()]
 
     def _is_predicate(self, words: Sequence[str], at: int) -> bool:
         word, before, s = words[at], words[at - 1], self.markers
@@ -396,9 +396,9 @@ def _compile_habit_exceptions() -> re.Pattern[str]:
     )
 
 
-def _has_possible_cue(kind: CueKind, found: AbstractSet[str]) -> bool:
+def _has_possible_cue(kind: CueKind, runs: AbstractSet[str]) -> bool:
     """Return whether a text with these runs may contain a cue of that kind."""
-    return any(phrases.get_pattern(found) is not None for phrases in _load_cue_phrases()[kind])
+    return any(phrases.get_pattern(runs) is not None for phrases in _load_cue_phrases()[kind])
 
 
 @lru_cache(maxsize=1)

@@ -281,8 +281,8 @@ def resolve_past_dates(text: str, query_date: date) -> tuple[DateRange, ...]:
     """
     if not _FIRST_YEAR < query_date.year < _LAST_YEAR:
         return ()
-    found = [*_resolve_past(text.lower(), query_date)]
-    return tuple(dict.fromkeys(days for days in found if days.first <= query_date))
+    ranges = [*_resolve_past(text.lower(), query_date)]
+    return tuple(dict.fromkeys(days for days in ranges if days.first <= query_date))
 
 
 def _resolve_past(lower: str, query_date: date) -> Iterator[DateRange]:

@@ -242,7 +242,7 @@ def _detect_traits(text: str) -> Trait:
     prose = mask_code(text)
     words = frozenset(_WORD.findall(prose.replace("’", "'").lower()))
     figures = _DIGIT.search(text) is not None
-    found = {
+    presence = {
         Trait.QUESTION: _is_question(text),
         Trait.TIME_EXPRESSION: _has_match(
             prose, words, TIME_WORDS, TIME_PATTERNS, has_digits=figures
@@ -255,7 +255,7 @@ def _detect_traits(text: str) -> Trait:
         Trait.SUSPICIOUS: is_suspicious(text),
     }
     traits = Trait.NONE
-    for trait, is_present in found.items():
+    for trait, is_present in presence.items():
         if is_present:
             traits |= trait
     return traits

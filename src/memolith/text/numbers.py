@@ -73,8 +73,8 @@ def parse_numbers(text: str) -> frozenset[str]:
     as numbers.
     """
     lower = text.lower()
-    found = {number for match in _DIGITS.finditer(lower) for number in _parse_digits(match)}
-    return frozenset(found.union(_parse_words(_DIGITS.sub(" ", lower))))
+    numbers = {number for match in _DIGITS.finditer(lower) for number in _parse_digits(match)}
+    return frozenset(numbers.union(_parse_words(_DIGITS.sub(" ", lower))))
 
 
 def _parse_digits(match: re.Match[str]) -> Iterator[str]:

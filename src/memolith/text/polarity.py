@@ -119,9 +119,9 @@ def split_clauses(text: str) -> Iterator[tuple[Clause, ...]]:
     """Yield the clauses of each sentence of a text, in order. Linear in the length."""
     plain = text.translate(_APOSTROPHE)
     for span in sentences(plain):
-        found = _parse_clauses(" ".join(span.extract(plain).split()))
-        if found:
-            yield found
+        clauses = _parse_clauses(" ".join(span.extract(plain).split()))
+        if clauses:
+            yield clauses
 
 
 def _parse_clauses(sentence: str) -> tuple[Clause, ...]:

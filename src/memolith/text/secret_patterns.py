@@ -394,9 +394,9 @@ def find_connection_passwords(text: str) -> Iterator[Span]:
                 if scheme[0].lower() in ("http", "https", "ws", "wss")
                 else _OTHER_PASSWORD
             )
-            found = pattern.match(text, after)
-            if found is not None and not is_placeholder(found[1]):
-                yield Span(found.start(1), found.end(1))
+            match = pattern.match(text, after)
+            if match is not None and not is_placeholder(match[1]):
+                yield Span(match.start(1), match.end(1))
         place = text.find("://", after)
 
 

@@ -132,7 +132,7 @@ def sentences(text: str) -> list[Span]:
     They cover all text except white space. A line end also ends a sentence, so that list items and
     headings are separate. In fenced code blocks, only line ends count.
     """
-    found: list[Span] = []
+    spans: list[Span] = []
     code = code_blocks(text)
     at = 0
     for line in _LINE.finditer(text):
@@ -144,9 +144,9 @@ def sentences(text: str) -> list[Span]:
             ends = [*sentence_ends(text, line.start(), line.end()), line.end()]
         start = line.start()
         for end in ends:
-            found.extend(strip_span(text, start, end))
+            spans.extend(strip_span(text, start, end))
             start = end
-    return found
+    return spans
 
 
 def strip_span(text: str, start: int, end: int) -> Iterator[Span]:

@@ -144,11 +144,11 @@ def content_terms(text: str) -> tuple[str, ...]:
     plain = replace_dislikes(text)
     for phrase, replacement in _PHRASES:
         plain = phrase.sub(replacement, plain)
-    found = (
+    words = (
         CANONICAL_TERMS.get(term, term) for term in terms(plain) if term not in UNINFORMATIVE_TERMS
     )
     contrasts = (word for word in _WORD.findall(plain.lower()) if word in CONTRASTS)
-    return tuple(dict.fromkeys([*found, *contrasts]))
+    return tuple(dict.fromkeys([*words, *contrasts]))
 
 
 def counted_terms(text: str) -> frozenset[tuple[str, str]]:

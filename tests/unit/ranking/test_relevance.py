@@ -32,7 +32,7 @@ SIGNS = st.builds(
     nearness=st.floats(-1, 1),
     words=st.floats(0, 3),
     passages=st.integers(0, 10**9),
-    ahead=st.none() | st.floats(-20, 20),
+    speaker_lead=st.none() | st.floats(-20, 20),
 )
 WEIGHTS = st.sampled_from(list(FITTED.values()))
 

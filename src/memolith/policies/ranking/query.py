@@ -253,9 +253,9 @@ def prepare_query(text: str, participants: Sequence[Participant], now: datetime)
     stripped = strip_phrasing(text)
     dense = next(filter(_has_content, (_strip_names(stripped, named), stripped)), text)
     words = [*terms(dense), *(term for person in named for term in terms(person.name or ""))]
-    found = tuple(dict.fromkeys(words))
+    query_terms = tuple(dict.fromkeys(words))
     cues = find_cues(text, named, now)
-    return Query(text, dense, found, cues, periods=cues.periods, uses_context_window=True)
+    return Query(text, dense, query_terms, cues, periods=cues.periods, uses_context_window=True)
 
 
 def _has_content(text: str) -> bool:

@@ -109,34 +109,34 @@ class SearchExtent:
 
 
 def build_signals(
-    query: Query, found: Candidates, scores: Scores, extent: SearchExtent
+    query: Query, candidates: Candidates, scores: Scores, extent: SearchExtent
 ) -> RelevanceSignals | None:
     """Return the signals for a question; None without results.
 
     Args:
         query: The question.
-        found: The results.
+        candidates: The results.
         scores: Their scores by the standard ranking.
         extent: The extent of the keyword search, with at least one keyword.
     """
-    if not len(found.text):
+    if not len(candidates.text):
         return None
-    nearest = float(np.fmax.reduce(found.best_similarity))
+    nearest = float(np.fmax.reduce(candidates.best_similarity))
     return RelevanceSignals(
         nearness=0.0 if math.isnan(nearest) else nearest,
-        words=float(found.text.max()) / extent.max_score,
+        words=float(candidates.text.max()) / extent.max_score,
         passages=extent.passages,
-        speaker_lead=_get_speaker_margin(get_cues(query).only_named, found, scores),
+        speaker_lead=_get_speaker_margin(get_cues(query).only_named, candidates, scores),
     )
 
 
-def _get_speaker_margin(named: int | None, found: Candidates, scores: Scores) -> float | None:
+def _get_speaker_margin(named: int | None, candidates: Candidates, scores: Scores) -> float | None:
     """Return the lead of one speaker's best result over others', without the speaker bonus."""
     if named is None:
         return None
     total = scores.total - scores.parts.get("by_named_speaker", 0.0)
-    by_named = found.speaker == named
-    others = ~by_named & (found.speaker >= 0)
+    by_named = candidates.speaker == named
+    others = ~by_named & (candidates.speaker >= 0)
     if not by_named.any() or not others.any():
         return None
     return _get_best_score(total, by_named) - _get_best_score(total, others)

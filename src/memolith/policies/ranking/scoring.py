@@ -142,8 +142,8 @@ def compute_idf(postings: PostingColumns) -> NDArray[np.float64]:
     ln(1 + (N − n + ½)/(n + ½)) over the owner's passages. It is also the score of one occurrence in
     a passage of mean length.
     """
-    found = postings.document_frequency.astype(np.float64)
-    idf: NDArray[np.float64] = np.log1p((postings.total - found + 0.5) / (found + 0.5))
+    frequency = postings.document_frequency.astype(np.float64)
+    idf: NDArray[np.float64] = np.log1p((postings.total - frequency + 0.5) / (frequency + 0.5))
     return idf
 
 

@@ -132,8 +132,8 @@ class CosineRanking:
     def prepare(self, text: str, participants: Sequence[Participant], now: datetime) -> Query:
         """Return the query unchanged."""
         del participants, now
-        found = tuple(dict.fromkeys(terms(text)))
-        return Query(text, dense_text=text, terms=found, keywords_only_score=True)
+        query_terms = tuple(dict.fromkeys(terms(text)))
+        return Query(text, dense_text=text, terms=query_terms, keywords_only_score=True)
 
     def get_pool_size(self, top_k: int) -> int:
         """Return four times `top_k`."""
@@ -205,8 +205,8 @@ class KeywordRanking:
     def prepare(self, text: str, participants: Sequence[Participant], now: datetime) -> Query:
         """Return the keywords, and the words for a substring search without keyword matches."""
         del participants, now
-        found = tuple(dict.fromkeys(terms(text)))
-        return Query(text, dense_text="", terms=found, words=split_query_words(text))
+        query_terms = tuple(dict.fromkeys(terms(text)))
+        return Query(text, dense_text="", terms=query_terms, words=split_query_words(text))
 
     def get_pool_size(self, top_k: int) -> int:
         """Return four times `top_k`."""

@@ -55,16 +55,16 @@ class GrammarSupersession:
             supersession_candidates: Active memories without a key that match the queries.
         """
         reading = read_comparable(candidate.content)
-        found = [
+        findings = [
             (each, relate_reading(each.content, candidate.content, reading))
             for each in _filter_by_speaker(supersession_candidates)
         ]
-        restated = [each for each, finding in found if finding.relation is Relation.RESTATED]
+        restated = [each for each, finding in findings if finding.relation is Relation.RESTATED]
         if restated:
             return Restate(min(restated, key=_age_key).id)
         changed = [
             (each, finding)
-            for each, finding in found
+            for each, finding in findings
             if finding.relation is Relation.CHANGED and _may_change(each, candidate)
         ]
         return (

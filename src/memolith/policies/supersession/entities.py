@@ -328,9 +328,9 @@ def compare_favourites(old: str, new: str, *, detail: str, is_change: bool) -> V
     Without an explicit change, one may be a kind of the other ("pasta", "lasagne"). They differ
     only if both are in a list of exclusive values, or are names of things without parts.
     """
-    found = compare_things(old, new)
-    if is_change or found is not ValueComparison.DIFFERENT:
-        return found
+    comparison = compare_things(old, new)
+    if is_change or comparison is not ValueComparison.DIFFERENT:
+        return comparison
     words = detail.split()
     is_apart = any({old.casefold(), new.casefold()} <= kinds for kinds in EXCLUSIVE_GROUPS)
     are_names = bool(words) and words[-1] in NAMED and _is_name(old) and _is_name(new)

@@ -90,7 +90,7 @@ class When:
 
 def parse_when(text: str) -> When | None:
     """Parse time and place of an event; None if any part is not understood."""
-    found: dict[str, str] = {}
+    groups: dict[str, str] = {}
     rest = text.lower().strip()
     while rest:
         match = next(
@@ -103,14 +103,14 @@ def parse_when(text: str) -> When | None:
         )
         if (
             match is None
-            or not found.keys().isdisjoint(_matched_groups(match))
+            or not groups.keys().isdisjoint(_matched_groups(match))
             or not _is_known_city(match)
         ):
             return None
-        found |= _matched_groups(match)
-        found |= {"recurs": "1"} if match[0].startswith(("every ", "each ", "jeden ")) else {}
+        groups |= _matched_groups(match)
+        groups |= {"recurs": "1"} if match[0].startswith(("every ", "each ", "jeden ")) else {}
         rest = rest[match.end() :].removeprefix(",").strip()
-    return _build_when(found)
+    return _build_when(groups)
 
 
 def _is_at_boundary(match: re.Match[str] | None) -> bool:
@@ -127,19 +127,19 @@ def _matched_groups(match: re.Match[str]) -> dict[str, str]:
     return {name: value for name, value in match.groupdict().items() if value}
 
 
-def _build_when(found: dict[str, str]) -> When | None:
-    month = found.get("month")
-    minutes, exact = _parse_time(found)
-    places = (f"{name} {found[name]}" for name in _LOCATION_GROUPS if name in found)
+def _build_when(groups: dict[str, str]) -> When | None:
+    month = groups.get("month")
+    minutes, exact = _parse_time(groups)
+    places = (f"{name} {groups[name]}" for name in _LOCATION_GROUPS if name in groups)
     when = When(
-        weekday=_WEEKDAY.get(found.get("weekday", "")),
-        day=int(found["day"]) if "day" in found else None,
+        weekday=_WEEKDAY.get(groups.get("weekday", "")),
+        day=int(groups["day"]) if "day" in groups else None,
         month=None if month is None else _MONTH.get(month) or int(month),
-        year=int(found["year"]) if "year" in found else None,
+        year=int(groups["year"]) if "year" in groups else None,
         minutes=minutes,
         is_exact=exact,
         location=next(places, None),
-        is_recurring="every" in found or "recurs" in found,
+        is_recurring="every" in groups or "recurs" in groups,
     )
     return when if when != When() and _is_possible(when) else None
 
@@ -152,16 +152,16 @@ def _is_possible(when: When) -> bool:
     )
 
 
-def _parse_time(found: dict[str, str]) -> tuple[int | None, bool]:
-    if "noon" in found:
-        return (0 if found["noon"] == "midnight" else _HALF_DAY * _MINUTES), True
-    if "hour" not in found:
+def _parse_time(groups: dict[str, str]) -> tuple[int | None, bool]:
+    if "noon" in groups:
+        return (0 if groups["noon"] == "midnight" else _HALF_DAY * _MINUTES), True
+    if "hour" not in groups:
         return None, False
-    hour, half = int(found["hour"]), found.get("half")
+    hour, half = int(groups["hour"]), groups.get("half")
     exact = half is not None or hour > _HALF_DAY or hour == 0
     if half is not None:
         hour = hour % _HALF_DAY + (_HALF_DAY if half == "p" else 0)
-    return hour * _MINUTES + int(found.get("minute", 0)), exact
+    return hour * _MINUTES + int(groups.get("minute", 0)), exact
 
 
 def is_included(part: When, whole: When) -> bool:

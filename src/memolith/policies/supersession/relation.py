@@ -192,10 +192,10 @@ def relate_reading(old: str, new: str, new_reading: ParsedText) -> Finding:
         new: The later text.
         new_reading: The parsed later text; see `read_comparable`.
     """
-    found = _relate(old, new_reading)
-    if found.relation is Relation.CHANGED and _count_words(old) == _count_words(new):
+    finding = _relate(old, new_reading)
+    if finding.relation is Relation.CHANGED and _count_words(old) == _count_words(new):
         return Finding(Relation.DOUBTFUL, "the same words in another order")
-    return found
+    return finding
 
 
 def _relate(old: str, new_reading: ParsedText) -> Finding:
@@ -210,8 +210,8 @@ def _relate(old: str, new_reading: ParsedText) -> Finding:
     pairs = [(one, other) for one in old_statements for other in new if _is_about_same(one, other)]
     if not pairs:
         return Finding(Relation.DOUBTFUL, "another subject or attribute")
-    found = [_relate_pair(one, other) for one, other in pairs]
-    return min(found, key=lambda one: _ORDER.index(one.relation))
+    findings = [_relate_pair(one, other) for one, other in pairs]
+    return min(findings, key=lambda one: _ORDER.index(one.relation))
 
 
 _ORDER = (Relation.CHANGED, Relation.RESTATED, Relation.DOUBTFUL)

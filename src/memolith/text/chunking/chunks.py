@@ -125,19 +125,19 @@ def _find_deliberate_line_ends(text: str, span: Span) -> list[int]:
 
 
 def _get_first_word(line: str) -> str:
-    found = _FIRST_WORD.match(line)
-    return found[0] if found else ""
+    match = _FIRST_WORD.match(line)
+    return match[0] if match else ""
 
 
 def _cut_before_items(text: str, span: Span, _parts: int) -> list[int]:
     """Return the starts of list items, except for nested ones."""
-    found = [
+    items = [
         (item.start(), _get_indent(item[0]))
         for item in LIST_ITEM.finditer(text, span.start, span.end)
         if item.start() == 0 or text[item.start() - 1] == "\n"
     ]
-    least = min((indent for _, indent in found), default=0)
-    return [start for start, indent in found if indent == least and start > span.start]
+    least = min((indent for _, indent in items), default=0)
+    return [start for start, indent in items if indent == least and start > span.start]
 
 
 def _get_indent(item: str) -> int:
@@ -432,10 +432,10 @@ def stream_chunks(
         yield from _verify_chunks(batch, counter)
 
 
-def _batch_blocks(found: Iterable[Block]) -> Iterator[list[Block]]:
+def _batch_blocks(blocks: Iterable[Block]) -> Iterator[list[Block]]:
     batch: list[Block] = []
     size = 0
-    for block in found:
+    for block in blocks:
         batch.append(block)
         size += len(block.text)
         if size >= _BATCH_CHARS:
@@ -452,12 +452,12 @@ def _verify_chunks(pieces: Sequence[Piece], counter: Counter) -> list[Chunk]:
     """
     merged = [piece for piece in pieces if len(piece.units) > 1]
     costs = iter(counter.count([_get_text(piece) for piece in merged]) if merged else [])
-    found: list[Chunk] = []
+    chunks: list[Chunk] = []
     halves: list[Piece] = []
     for piece in pieces:
         tokens = next(costs) if len(piece.units) > 1 else piece.units[0][1]
         if len(piece.units) == 1 or tokens <= piece.limit.tokens:
-            found.append(Chunk(Span(piece.start, piece.end), _get_text(piece), tokens))
+            chunks.append(Chunk(Span(piece.start, piece.end), _get_text(piece), tokens))
         else:
             half = len(piece.units) // 2
             halves += [
@@ -465,8 +465,8 @@ def _verify_chunks(pieces: Sequence[Piece], counter: Counter) -> list[Chunk]:
                 _take_units(piece, piece.units[half:]),
             ]
     if not halves:
-        return found
-    return sorted([*found, *_verify_chunks(halves, counter)], key=lambda chunk: chunk.span.start)
+        return chunks
+    return sorted([*chunks, *_verify_chunks(halves, counter)], key=lambda chunk: chunk.span.start)
 
 
 def _get_text(piece: Piece) -> str:
