@@ -259,7 +259,7 @@ def candidates(
         importance=np.ones(len(rows)),
         strength=np.ones(len(rows)),
         freshness=freshness((asked_at.timestamp() - of.at[rows] / 1e6) / 3_600.0),
-        held=np.zeros(len(rows), dtype=np.int64),
+        substring_words=np.zeros(len(rows), dtype=np.int64),
     )
 
 

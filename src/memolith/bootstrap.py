@@ -111,8 +111,8 @@ class Services:
             dependencies.indexer,
             dependencies.chat_models,
         )
-        settling = WritePipeline(access, indexer, dependencies.find_arbitrator)
-        weighing = ChunkScorer(access, indexer)
+        write_pipeline = WritePipeline(access, indexer, dependencies.find_arbitrator)
+        chunk_scorer = ChunkScorer(access, indexer)
         staging = SummaryWriter(access, indexer)
         summarising = Summariser(access, models, indexer)
         self.api_keys = ApiKeyService(access)
@@ -120,26 +120,26 @@ class Services:
         self.auditor = Auditor(access, indexer)
         self.base_memory = BaseMemoryService(access)
         self.memory_editor = MemoryEditor(access, indexer)
-        self.ingester = Ingester(access, weighing, settling)
+        self.ingester = Ingester(access, chunk_scorer, write_pipeline)
         self.memory_reader = MemoryReader(access)
         self.key_rotation = KeyRotation(access.store, indexer)
         self.maintenance = Maintenance(access)
         self.health_probe = HealthProbe(access, indexer)
         self.purger = Purger(access, indexer)
-        self.memory_writer = MemoryWriter(access, settling)
+        self.memory_writer = MemoryWriter(access, write_pipeline)
         self.retention = Retention(access, indexer)
         self.review_queue = ReviewQueue(access, indexer, self.memory_editor)
         self.scheduler = JobScheduler(
             access, self.maintenance, self.retention, retention_days=settings.retention_days
         )
         self.profile_switcher = ProfileSwitcher(access, indexer)
-        self.transfer = OwnerTransfer(access, indexer, settling)
+        self.transfer = OwnerTransfer(access, indexer, write_pipeline)
         self.verifier = StoreVerifier(access, indexer)
         self.learner = ConversationLearner(
             access,
             indexer,
-            settling,
-            weighing,
+            write_pipeline,
+            chunk_scorer,
             learn_memories=settings.enable_learning,
             on_pending=dependencies.on_pending,
         )
@@ -174,7 +174,7 @@ class Services:
         )
         self.work_runner = WorkRunner(
             access,
-            FactExtractor(access, indexer, settling, models),
+            FactExtractor(access, indexer, write_pipeline, models),
             self.consolidator,
             max_concurrency=settings.chat.calls_at_once,
         )
@@ -233,69 +233,73 @@ def build_app(  # noqa: PLR0913 - the options of `Memolith.open`
     worker: bool | None = None,
 ) -> App:
     """Open a store and build its services; see `Memolith.open`."""
-    own = () if profile is None or isinstance(profile, str) else (_require_profile(profile),)
+    custom_profiles = (
+        () if profile is None or isinstance(profile, str) else (_require_profile(profile),)
+    )
     loaded = load_settings(config, profile if isinstance(profile, str) else None)
     clock = clock or SystemClock()
     chosen = resolve_embedder(embedder, loaded.settings)
     settings = apply_embedder_thresholds(loaded, chosen.name).settings
     model = _resolve_chat(chat, settings)
-    book = ProfileRegistry.from_settings(loaded, chosen.name, *own)
+    profiles = ProfileRegistry.from_settings(loaded, chosen.name, *custom_profiles)
     named = profile if isinstance(profile, str) else settings.profile
-    default = own[0].name if own else named
-    if default not in book:
+    default = custom_profiles[0].name if custom_profiles else named
+    if default not in profiles:
         raise InvalidConfiguration(
-            "profile", f"{default!r} is not one of {', '.join(book)}", loaded.origins["profile"]
+            "profile", f"{default!r} is not one of {', '.join(profiles)}", loaded.origins["profile"]
         )
     store = stores.open_store(
         settings.store if url is None else stores.store_url(url), settings, ciphers
     )
     try:
         _check_embedder(store, chosen)
-        touches = AccessCounter(store, clock)
-        access = Access(store, clock, book, default, settings.enabled)
+        access_counter = AccessCounter(store, clock)
+        access = Access(store, clock, profiles, default, settings.enabled)
         indexer = Indexer(chosen, tokens or open_counter(settings), store)
-        models = _meter_model(model, store, clock, indexer.token_counter, settings)
-        condenser = _open_compression_model(settings) or model
+        chat_models = _meter_model(model, store, clock, indexer.token_counter, settings)
+        compression_model = _open_compression_model(settings) or model
 
         def work(stopped: Callable[[], bool]) -> Sequence[WorkResult]:
-            return made.work_runner.run_due(stopped)
+            return services.work_runner.run_due(stopped)
 
         background = BackgroundWorker(work)
-        works = settings.worker if worker is None else worker
-        ground = Dependencies(
+        enable_worker = settings.worker if worker is None else worker
+        dependencies = Dependencies(
             access=access,
             indexer=indexer,
-            access_counter=touches,
-            chat_models=models,
+            access_counter=access_counter,
+            chat_models=chat_models,
             compression_models=_meter_model(
-                condenser, store, clock, indexer.token_counter, settings
+                compression_model, store, clock, indexer.token_counter, settings
             ),
             reranker=_resolve_reranker(reranker, settings),
             find_arbitrator=_build_arbitrator_lookup(
-                _resolve_arbitrator(arbitrator, settings), models, settings
+                _resolve_arbitrator(arbitrator, settings), chat_models, settings
             ),
-            on_pending=_build_pending_callback(model, background, works=works),
+            on_pending=_build_pending_callback(model, background, enable_worker=enable_worker),
         )
-        made = Services(ground, settings)
+        services = Services(dependencies, settings)
     except BaseException:
         store.close()
         raise
-    if model is not None and works:
+    if model is not None and enable_worker:
         background.start()
-    asked = chosen if embedder is None and isinstance(chosen, RemoteEmbedder) else None
-    closing = {id(each): each for each in (model, condenser, asked) if each is not None}
-    return App(store, made, touches, models, background, tuple(closing.values()))
+    remote_embedder = chosen if embedder is None and isinstance(chosen, RemoteEmbedder) else None
+    closeables = {
+        id(each): each for each in (model, compression_model, remote_embedder) if each is not None
+    }
+    return App(store, services, access_counter, chat_models, background, tuple(closeables.values()))
 
 
-def _require_profile(given: object) -> Profile:
+def _require_profile(value: object) -> Profile:
     """Return the argument if it is a `Profile`.
 
     Raises:
         InvalidInput: It is neither a name nor a `Profile`.
     """
-    if not isinstance(given, Profile):
-        raise InvalidInput("profile", f"must be a name or a Profile, not {type(given).__name__}")
-    return given
+    if not isinstance(value, Profile):
+        raise InvalidInput("profile", f"must be a name or a Profile, not {type(value).__name__}")
+    return value
 
 
 def load_settings(
@@ -309,7 +313,7 @@ def load_settings(
 
 
 def resolve_embedder(
-    given: Embedder | Callable[[list[str]], ArrayLike] | None, settings: Settings
+    embedder: Embedder | Callable[[list[str]], ArrayLike] | None, settings: Settings
 ) -> Embedder:
     """Return the embedder passed in, or else the configured one.
 
@@ -317,43 +321,43 @@ def resolve_embedder(
         InvalidInput: The argument is neither an `Embedder` nor a function.
         InvalidConfiguration: See `open_embedder`.
     """
-    if given is None:
+    if embedder is None:
         return open_embedder(settings)
-    if hasattr(given, "embed"):
-        return given  # type: ignore[return-value] # any object with `embed` implements the port
-    _require_callable("embedder", given)
-    return CallableEmbedder(given)
+    if hasattr(embedder, "embed"):
+        return embedder  # type: ignore[return-value] # any object with `embed` implements the port
+    _require_callable("embedder", embedder)
+    return CallableEmbedder(embedder)
 
 
-def _require_callable(field: str, given: object) -> None:
+def _require_callable(field: str, value: object) -> None:
     """Raise `InvalidInput` unless the argument is callable."""
-    if not callable(given):
-        raise InvalidInput(field, f"must be a port or a function, not {type(given).__name__}")
+    if not callable(value):
+        raise InvalidInput(field, f"must be a port or a function, not {type(value).__name__}")
 
 
 def _resolve_reranker(
-    given: Reranker | Callable[[str, list[str]], Sequence[float]] | None, settings: Settings
+    reranker: Reranker | Callable[[str, list[str]], Sequence[float]] | None, settings: Settings
 ) -> Reranker | None:
     """Return the reranker, or None if reranking is disabled; its model loads at first use."""
-    if given is None:
-        own = settings.chunks
-        if not own.reranker_enabled:
+    if reranker is None:
+        options = settings.chunks
+        if not options.reranker_enabled:
             return None
-        return CrossEncoderReranker(own.reranker_model)
-    if hasattr(given, "score"):
-        return given
-    _require_callable("reranker", given)
-    return CallableReranker(given)
+        return CrossEncoderReranker(options.reranker_model)
+    if hasattr(reranker, "score"):
+        return reranker
+    _require_callable("reranker", reranker)
+    return CallableReranker(reranker)
 
 
 def _resolve_arbitrator(
-    given: Arbitrator | Callable[[str, str], Verdict] | None, settings: Settings
+    arbitrator: Arbitrator | Callable[[str, str], Verdict] | None, settings: Settings
 ) -> Arbitrator | None:
-    if given is None:
+    if arbitrator is None:
         return None
-    if not hasattr(given, "arbitrate"):
-        _require_callable("arbitrator", given)
-    return _with_timeout(given, settings)
+    if not hasattr(arbitrator, "arbitrate"):
+        _require_callable("arbitrator", arbitrator)
+    return _with_timeout(arbitrator, settings)
 
 
 def _with_timeout(
@@ -363,17 +367,17 @@ def _with_timeout(
 
 
 def _resolve_chat(
-    given: ChatModel | Callable[[list[dict[str, str]]], str] | None, settings: Settings
+    chat: ChatModel | Callable[[list[dict[str, str]]], str] | None, settings: Settings
 ) -> ResilientChat | None:
-    if given is None:
+    if chat is None:
         return open_chat(settings)
-    if isinstance(given, ResilientChat):  # has its own retries and timeouts
-        return given
-    if hasattr(given, "complete"):
-        return build_resilient_chat(given, settings.chat)  # type: ignore[arg-type] # has the method
-    _require_callable("chat", given)
+    if isinstance(chat, ResilientChat):  # has its own retries and timeouts
+        return chat
+    if hasattr(chat, "complete"):
+        return build_resilient_chat(chat, settings.chat)  # type: ignore[arg-type] # has the method
+    _require_callable("chat", chat)
     timeout_s = settings.chat.timeout_ms / 1000
-    return build_resilient_chat(CallableChat(given, timeout_s), settings.chat)
+    return build_resilient_chat(CallableChat(chat, timeout_s), settings.chat)
 
 
 def open_chat(settings: Settings) -> ResilientChat | None:
@@ -390,35 +394,37 @@ def open_chat(settings: Settings) -> ResilientChat | None:
 
 def _open_compression_model(settings: Settings) -> ResilientChat | None:
     """Return the separate model for compressing histories, or None if none is configured."""
-    own, chat = settings.timeline, settings.chat
-    if not (own.consolidation_provider or own.consolidation_model):
+    timeline, chat = settings.timeline, settings.chat
+    if not (timeline.consolidation_provider or timeline.consolidation_model):
         return None
-    provider: Any = own.consolidation_provider or chat.provider
-    chosen = replace(chat, provider=provider, model=own.consolidation_model or chat.model)
-    return open_chat(replace(settings, chat=chosen))
+    provider: Any = timeline.consolidation_provider or chat.provider
+    compression_settings = replace(
+        chat, provider=provider, model=timeline.consolidation_model or chat.model
+    )
+    return open_chat(replace(settings, chat=compression_settings))
 
 
 def _build_arbitrator_lookup(
-    given: Arbitrator | None, models: MeteredChatProvider | NoChatModel, settings: Settings
+    custom: Arbitrator | None, models: MeteredChatProvider | NoChatModel, settings: Settings
 ) -> Callable[[str], Arbitrator | None]:
     """Return a lookup by owner: the arbitrator passed in, else the language model, else None."""
 
     def arbitrator(owner_id: str) -> Arbitrator | None:
         model = models.for_owner(owner_id)
-        if given is not None or model is None:
-            return given
+        if custom is not None or model is None:
+            return custom
         return _with_timeout(ChatArbitrator(model), settings)
 
     return arbitrator
 
 
 def _build_pending_callback(
-    model: ResilientChat | None, background: BackgroundWorker, *, works: bool
+    model: ResilientChat | None, background: BackgroundWorker, *, enable_worker: bool
 ) -> Callable[[], None] | None:
     """Return the callback for pending learning work; None: there is no model."""
     if model is None:
         return None
-    return background.wake if works else lambda: None
+    return background.wake if enable_worker else lambda: None
 
 
 def _meter_model(
@@ -431,14 +437,14 @@ def _meter_model(
     """Return a provider that counts each owner's model calls in the store."""
     if model is None:
         return NoChatModel()
-    own = settings.chat
+    chat = settings.chat
     return MeteredChatProvider(
         model,
         store.usage,
         clock,
         tokens,
-        UsageLimits(own.calls_per_hour, own.tokens_per_hour),
-        prices(own),
+        UsageLimits(chat.calls_per_hour, chat.tokens_per_hour),
+        prices(chat),
     )
 
 
@@ -449,14 +455,14 @@ def open_embedder(settings: Settings) -> Embedder:
         InvalidConfiguration: The model does not exist or does not support the dimension; or a
             service's client package or API key is missing.
     """
-    own = settings.embedding
-    if own.provider != "local":
-        return build_service_embedder(own, os.environ)
+    options = settings.embedding
+    if options.provider != "local":
+        return build_service_embedder(options, os.environ)
     local = LocalEmbedder(model_dir=_model_dir(settings))
-    if own.dimension and own.dimension != local.dimension:
+    if options.dimension and options.dimension != local.dimension:
         raise InvalidConfiguration(
             "embedding.dimension",
-            f"{local.name} has dimension {local.dimension}, not {own.dimension}",
+            f"{local.name} has dimension {local.dimension}, not {options.dimension}",
         )
     return local
 
@@ -467,10 +473,10 @@ def open_counter(settings: Settings) -> TokenCounter:
 
 
 def _model_dir(settings: Settings) -> Path | None:
-    own = settings.embedding
-    if own.provider != "local" or own.model == "all-MiniLM-L6-v2":
+    options = settings.embedding
+    if options.provider != "local" or options.model == "all-MiniLM-L6-v2":
         return None
-    return parse_file_path(own.model, "embedding.model")
+    return parse_file_path(options.model, "embedding.model")
 
 
 def _check_embedder(store: Store, embedder: Embedder) -> None:

@@ -54,8 +54,8 @@ class InvalidConfiguration(MemolithError):
 
     def __init__(self, name: str, problem: str, source: str | None = None) -> None:
         """Name the setting, the problem and the origin of the value."""
-        where = f" ({source})" if source else ""
-        super().__init__(f"{name}: {problem}{where}")
+        location = f" ({source})" if source else ""
+        super().__init__(f"{name}: {problem}{location}")
         self.name = name
         self.problem = problem
         self.source = source
@@ -142,10 +142,14 @@ def _describe_model_mismatch(
             f"the store no longer uses {given}: `memolith reembed` changed its model to {stored};"
             f" open it again with {stored}"
         )
-    model, _, kept = given.partition(" (")[0].partition("@")
-    command = f"memolith reembed --model {model}" + (f" --dimension {kept}" if kept else "")
-    way = "finish the change in progress" if is_reembedding else "replace its vectors"
-    return f"the store uses {stored}, not {given}: open it with {stored}, or {way} with `{command}`"
+    model, _, dimension = given.partition(" (")[0].partition("@")
+    command = f"memolith reembed --model {model}" + (
+        f" --dimension {dimension}" if dimension else ""
+    )
+    action = "finish the change in progress" if is_reembedding else "replace its vectors"
+    return (
+        f"the store uses {stored}, not {given}: open it with {stored}, or {action} with `{command}`"
+    )
 
 
 class KeyUnavailable(MemolithError):
@@ -161,8 +165,8 @@ class StoreUnavailable(MemolithError):
 
     def __init__(self, problem: str, waited_s: float = 0.0) -> None:
         """State the problem and the time spent retrying."""
-        tried = f" (tried for {waited_s:.3g} s)" if waited_s else ""
-        super().__init__(problem + tried)
+        suffix = f" (tried for {waited_s:.3g} s)" if waited_s else ""
+        super().__init__(problem + suffix)
         self.waited_s = waited_s
 
 

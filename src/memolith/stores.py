@@ -55,13 +55,14 @@ def open_store(
     """
     store = _open(url, settings, ciphers)
     # Not `isinstance(store, SupportsMigration)`: that reads every property, and so the store.
-    moved: Migration | None = None if unfinished else getattr(store, "migration", None)
-    if moved is None or moved.states is not None:
+    migration: Migration | None = None if unfinished else getattr(store, "migration", None)
+    if migration is None or migration.states is not None:
         return store
     place = getattr(store, "location", url)
     store.close()
     raise StoreUnavailable(
-        f"{place} holds an incomplete copy of {moved.place}: finish with `memolith migrate --to …`"
+        f"{place} holds an incomplete copy of {migration.place}:"
+        " finish with `memolith migrate --to …`"
     )
 
 
@@ -100,7 +101,7 @@ def _open_postgres(url: str, settings: Settings, ciphers: CipherProvider | None)
     from memolith.adapters.postgres.schema import NewStoreOptions
     from memolith.adapters.postgres.store import PostgresStore
 
-    own = settings.postgres
+    options = settings.postgres
     with ExitStack() as failing:
         if ciphers is None:
             ciphers = open_ciphers(settings, url)
@@ -108,13 +109,13 @@ def _open_postgres(url: str, settings: Settings, ciphers: CipherProvider | None)
         store = PostgresStore.open(
             url,
             cipher=ciphers,
-            schema=own.schema,
+            schema=options.schema,
             busy_timeout_s=settings.busy_timeout_s,
-            statement_timeout_s=own.statement_timeout_ms / _MS_PER_S,
-            connections=own.connections,
-            options=NewStoreOptions(own.partitions, own.half_precision),
+            statement_timeout_s=options.statement_timeout_ms / _MS_PER_S,
+            connections=options.connections,
+            options=NewStoreOptions(options.partitions, options.half_precision),
             index_cache_bytes=settings.index_cache_mb * _BYTES_PER_MB,
-            vectors_in_memory=own.vectors_in_memory,
+            vectors_in_memory=options.vectors_in_memory,
         )
         failing.pop_all()
     return store
@@ -147,8 +148,8 @@ def open_key_ring(settings: Settings, url: str | None = None) -> KeyRing:
 
     url = settings.store if url is None else url
     file = key_file(settings, url)
-    given = os.environ.get(KEY_VARIABLE, "").strip()
-    source = parse_master_key(given, KEY_VARIABLE) if given else file
+    value = os.environ.get(KEY_VARIABLE, "").strip()
+    source = parse_master_key(value, KEY_VARIABLE) if value else file
     if not _is_key_ring_in_database(settings, url):
         return KeyRing(file.path.with_name(f"{file.path.name}.ring"), source)
     from memolith.adapters.postgres.key_storage import PostgresKeyStorage
@@ -208,16 +209,16 @@ def reset_store(settings: Settings) -> list[str]:
         if is_postgres(settings.store):
             return _reset_postgres(postgres_location(settings, settings.store), forget)
         path = store_path(settings.store)
-        gone = remove_vectors(path, settings)
-        gone += delete_store(path, settings.busy_timeout_s, forget)
-        return [str(each) for each in sorted(gone)]
+        removed = remove_vectors(path, settings)
+        removed += delete_store(path, settings.busy_timeout_s, forget)
+        return [str(each) for each in sorted(removed)]
 
 
 def _reset_postgres(place: DatabaseLocation, forget: Callable[[bytes], None]) -> list[str]:
     from memolith.adapters.postgres.admin import delete_store
 
-    was_there = delete_store(place, forget)
-    return [f"{place.display_name}, schema {place.schema}"] if was_there else []
+    is_removed = delete_store(place, forget)
+    return [f"{place.display_name}, schema {place.schema}"] if is_removed else []
 
 
 def store_exists(url: str) -> bool:
@@ -230,8 +231,8 @@ def store_path(url: str) -> Path:
     scheme, separator, rest = url.partition("://")
     _reject_conninfo(url)
     if url == IN_MEMORY or (separator and scheme != "sqlite"):
-        shown = f"{scheme}://…" if separator else url  # the rest may hold a password
-        raise InvalidConfiguration("store", f"{shown} is not a file; give a file path")
+        masked = f"{scheme}://…" if separator else url  # the rest may hold a password
+        raise InvalidConfiguration("store", f"{masked} is not a file; give a file path")
     return parse_file_path(rest if separator else url, "store")
 
 

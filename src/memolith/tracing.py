@@ -62,7 +62,7 @@ def count(name: str, number: int) -> None:
         each.count(name, number)
 
 
-def traced(name: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
+def trace_calls(name: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
     """Wrap a function so that each call is a span."""
 
     def decorate(function: Callable[P, R]) -> Callable[P, R]:
@@ -78,7 +78,7 @@ def traced(name: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
 
 @contextmanager
 def _enter_spans(name: str, observers: tuple[Observer, ...]) -> Iterator[None]:
-    with ExitStack() as entered:
+    with ExitStack() as stack:
         for each in observers:
-            entered.enter_context(each.span(name))
+            stack.enter_context(each.span(name))
         yield

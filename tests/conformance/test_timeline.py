@@ -103,7 +103,7 @@ def test_bm25_alone_ranks_the_results() -> None:
 
 def test_substring_matches_rank_by_matched_words_then_newest() -> None:
     assert TIMELINE.searches_substrings
-    found = candidates(4, held=[1, 2, 1, 0], at=[10, 20, 30, 40])
+    found = candidates(4, substring_words=[1, 2, 1, 0], at=[10, 20, 30, 40])
     scores = TIMELINE.ranking.score(QUERY, found)
     assert np.argsort(-scores.total)[:3].tolist() == [1, 2, 0]
     assert scores.kept.tolist() == [True, True, True, False]
@@ -115,7 +115,9 @@ def test_substring_matches_rank_by_matched_words_then_newest() -> None:
     )
 )
 def test_recency_only_breaks_ties(rows: list[tuple[int, int]]) -> None:
-    found = candidates(len(rows), held=[held for held, _ in rows], at=[at for _, at in rows])
+    found = candidates(
+        len(rows), substring_words=[held for held, _ in rows], at=[at for _, at in rows]
+    )
     total = TIMELINE.ranking.score(QUERY, found).total.tolist()
     by_score = [row for _, row in sorted(zip(total, rows, strict=True))]
     assert by_score == sorted(rows)

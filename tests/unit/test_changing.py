@@ -236,13 +236,13 @@ def test_relation_accepts_any_text(old: str, new: str) -> None:
     kind=st.sampled_from(sorted(COMPARABLE_KINDS)),
     old=st.text(max_size=20),
     new=st.text(max_size=20),
-    marked=st.booleans(),
+    is_change=st.booleans(),
 )
 def test_comparison_accepts_any_value_and_equals_itself(
-    kind: str, old: str, new: str, *, marked: bool
+    kind: str, old: str, new: str, *, is_change: bool
 ) -> None:
-    assert compare(kind, old, new, marked=marked) in ValueComparison
-    assert compare(kind, old, old, marked=marked) is not ValueComparison.DIFFERENT
+    assert compare(kind, old, new, is_change=is_change) in ValueComparison
+    assert compare(kind, old, old, is_change=is_change) is not ValueComparison.DIFFERENT
 
 
 @pytest.mark.parametrize("language", [grammar.language for grammar in load_grammars()])

@@ -33,7 +33,7 @@ def get_problems(
     summary: str, *texts: str, limits: SummaryLimits = LIMITS
 ) -> tuple[SummaryProblem, ...]:
     said_on = [date(2024, 5, 1)] * len(texts or CONVERSATION)
-    return check_summary(summary, texts or CONVERSATION, limits, said_on=said_on).problems
+    return check_summary(summary, texts or CONVERSATION, limits, dates=said_on).problems
 
 
 def test_good_summary_has_no_problem() -> None:
@@ -133,7 +133,7 @@ def test_supported_fact_contains_no_invention(case: tuple[str, ...]) -> None:
         fact,
         sources,
         SummaryLimits(400, min_kept_share=0.0),
-        said_on=[date(2024, 5, 1)] * len(sources),
+        dates=[date(2024, 5, 1)] * len(sources),
     )
 
     assert found.invented == 0

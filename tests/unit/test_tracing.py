@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from memolith.tracing import count, observe, span, traced
+from memolith.tracing import count, observe, span, trace_calls
 
 
 @dataclass
@@ -29,7 +29,7 @@ class RecordingObserver:
         self.events.append(f"{number} {name}")
 
 
-@traced("whole")
+@trace_calls("whole")
 def work(number: int) -> int:
     """Do something."""
     with span("part"):

@@ -58,12 +58,10 @@ def restore_backup(
     """Replace a store with a backup; see `Memolith.restore_backup`."""
     settings = load_settings(config, None).settings
     target = settings.store if url is None else store_url(url)
-    with ExitStack() as opened:
+    with ExitStack() as stack:
         keys = BackupKeys(
-            ciphers or _open_closing_ciphers(settings, target, opened),
-            None
-            if keys_of is None
-            else _open_closing_ciphers(settings, store_url(keys_of), opened),
+            ciphers or _open_closing_ciphers(settings, target, stack),
+            None if keys_of is None else _open_closing_ciphers(settings, store_url(keys_of), stack),
         )
         return _restore(Path(path), target, keys, settings, force=force)
 
@@ -74,11 +72,11 @@ def _restore(
     if not is_postgres(target):
         to, timeout_s = store_path(target), settings.busy_timeout_s
         return restore_file(path, to, keys, force=force, busy_timeout_s=timeout_s)
-    place, own = postgres_location(settings, target), settings.postgres
+    place, postgres = postgres_location(settings, target), settings.postgres
     from memolith.adapters.postgres.backups import restore as restore_schema
 
-    making = NewStoreOptions(own.partitions, own.half_precision)
-    return restore_schema(path, place, keys, options=making, force=force)
+    options = NewStoreOptions(postgres.partitions, postgres.half_precision)
+    return restore_schema(path, place, keys, options=options, force=force)
 
 
 def migrate(
@@ -91,32 +89,32 @@ def migrate(
     advance: Callable[[int], None] | None,
 ) -> MigrationResult:
     """Move a store to another location, or compare both; see `Memolith.migrate`."""
-    settings = _without_statement_timeout(load_settings(config, None).settings)
+    settings = _disable_statement_timeout(load_settings(config, None).settings)
     origin = settings.store if source is None else store_url(source)
     target = store_url(to)
     for url in (origin, target) if verify else (origin,):
         _require_store(url, settings)
-    with ExitStack() as opened:
-        old = _require_movable(open_store(origin, settings, ciphers), opened)
-        twins = _CloningCiphers(
-            ciphers or _open_closing_ciphers(settings, target, opened), old.cipher
+    with ExitStack() as stack:
+        old = _require_movable(open_store(origin, settings, ciphers), stack)
+        clones = _CloningCiphers(
+            ciphers or _open_closing_ciphers(settings, target, stack), old.cipher
         )
-        new = _require_movable(open_store(target, settings, twins, unfinished=True), opened)
+        new = _require_movable(open_store(target, settings, clones, unfinished=True), stack)
         if old.location == new.location:
             raise Conflict(f"the source and the target are the same store: {old.location}")
-        moving = StoreMigrator(old, new, advance)
+        migrator = StoreMigrator(old, new, advance)
         if verify:
-            return moving.compare()
-        if moving.check_target() or twins.has_cloned:
-            moving.begin(None)
-            return moving.run()
+            return migrator.compare()
+        if migrator.check_target() or clones.has_cloned:
+            migrator.begin(None)
+            return migrator.run()
         _require_same_cipher(old, new)
-        moving.begin(twins.create())
+        migrator.begin(clones.create())
         if isinstance(new.cipher, SupportsKeyRotation):
             new.cipher.delete_store_keys()  # the fresh target's own keys; it has no rows yet
-    with ExitStack() as opened:
-        old = _require_movable(open_store(origin, settings, ciphers), opened)
-        new = _require_movable(open_store(target, settings, ciphers, unfinished=True), opened)
+    with ExitStack() as stack:
+        old = _require_movable(open_store(origin, settings, ciphers), stack)
+        new = _require_movable(open_store(target, settings, ciphers, unfinished=True), stack)
         return StoreMigrator(old, new, advance).run()
 
 
@@ -140,7 +138,7 @@ class _CloningCiphers:
         return self._ciphers.load(name, store_id, check)
 
 
-def _without_statement_timeout(settings: Settings) -> Settings:
+def _disable_statement_timeout(settings: Settings) -> Settings:
     """Return settings without a statement timeout: copying may take long."""
     return replace(settings, postgres=replace(settings.postgres, statement_timeout_ms=0))
 
@@ -160,22 +158,22 @@ def _require_store(url: str, settings: Settings) -> None:
         from memolith.adapters.postgres.opening import store_exists
 
         with session(place) as raw:
-            found, name = store_exists(raw, place), place.display_name
+            exists, name = store_exists(raw, place), place.display_name
     else:
         path = store_path(url)
-        found, name = path.is_file(), str(path)
-    if not found:
+        exists, name = path.is_file(), str(path)
+    if not exists:
         raise NotFound("store", name)
 
 
-def _open_closing_ciphers(settings: Settings, url: str, opened: ExitStack) -> CipherProvider:
+def _open_closing_ciphers(settings: Settings, url: str, stack: ExitStack) -> CipherProvider:
     ciphers = open_ciphers(settings, url)
-    opened.callback(ciphers.close)
+    stack.callback(ciphers.close)
     return ciphers
 
 
-def _require_movable(store: object, opened: ExitStack) -> SupportsMigration:
-    opened.enter_context(closing(store))  # type: ignore[type-var] # every store has `close`
+def _require_movable(store: object, stack: ExitStack) -> SupportsMigration:
+    stack.enter_context(closing(store))  # type: ignore[type-var] # every store has `close`
     if not isinstance(store, SupportsMigration):
         raise InvalidInput("store", "is in memory only and can't be migrated")
     return store

@@ -98,22 +98,22 @@ def _get_file_status(settings: Settings) -> DatabaseStatus:
     import apsw
 
     path = store_path(settings.store)
-    found = read_file_status(path, settings.busy_timeout_s)
+    status = read_file_status(path, settings.busy_timeout_s)
     database = f"SQLite {apsw.sqlite_lib_version()}"
-    if found is None:
+    if status is None:
         return DatabaseStatus(str(path), database, 0, len(MIGRATIONS))
-    cipher, dimension = str(found.facts["cipher"]), found.facts.get("dimension")
+    cipher, dimension = str(status.facts["cipher"]), status.facts.get("dimension")
     return DatabaseStatus(
         str(path),
         database,
-        found.schema,
+        status.schema,
         len(MIGRATIONS),
         encryption=None if cipher == PlainCipher.name else cipher,
         key_ring=None if cipher == PlainCipher.name else _key_ring_location(settings),
-        embedder=str(found.facts["embedder"]) if "embedder" in found.facts else None,
+        embedder=str(status.facts["embedder"]) if "embedder" in status.facts else None,
         dimension=None if dimension is None else int(dimension),
-        owners=found.owners,
-        size_bytes=found.size_bytes,
+        owners=status.owners,
+        size_bytes=status.size_bytes,
     )
 
 
@@ -121,16 +121,16 @@ def _get_postgres_status(settings: Settings) -> DatabaseStatus:
     place = postgres_location(settings, settings.store)
     from memolith.adapters.postgres.admin import get_status
 
-    found = get_status(place)
-    shown = f"{mask_password(settings.store)}, schema {place.schema}"
-    extension = f" with pgvector {found.pgvector}" if found.pgvector else " without pgvector"
-    database = f"PostgreSQL {found.server}{extension}"
-    if not found.facts:
-        return DatabaseStatus(shown, database, 0, SCHEMA)
-    facts = found.facts
+    status = get_status(place)
+    description = f"{mask_password(settings.store)}, schema {place.schema}"
+    extension = f" with pgvector {status.pgvector}" if status.pgvector else " without pgvector"
+    database = f"PostgreSQL {status.server}{extension}"
+    if not status.facts:
+        return DatabaseStatus(description, database, 0, SCHEMA)
+    facts = status.facts
     is_plain = facts["cipher"] == PlainCipher.name
     return DatabaseStatus(
-        shown,
+        description,
         database,
         int(facts["schema"]),
         SCHEMA,
@@ -141,15 +141,15 @@ def _get_postgres_status(settings: Settings) -> DatabaseStatus:
         vectors=facts["vector"],
         vector_indexes=tuple(
             VectorIndex(each.name, each.kind, each.is_valid, each.size_bytes)
-            for each in found.indexes
+            for each in status.indexes
         ),
-        partitions=found.partitions,
-        is_distributed=found.is_distributed,
-        role=found.role,
-        table_owner=found.table_owner,
-        row_level_security_problem=found.isolation_problem,
-        owners=found.owners,
-        size_bytes=found.size_bytes,
+        partitions=status.partitions,
+        is_distributed=status.is_distributed,
+        role=status.role,
+        table_owner=status.table_owner,
+        row_level_security_problem=status.isolation_problem,
+        owners=status.owners,
+        size_bytes=status.size_bytes,
     )
 
 
@@ -177,13 +177,13 @@ def upgrade(settings: Settings, on_progress: Callable[[int], None]) -> UpgradeRe
     place = postgres_location(settings, settings.store)
     from memolith.adapters.postgres.opening import upgrade as upgrade_database
 
-    own = settings.postgres
-    making = NewStoreOptions(own.partitions, own.half_precision)
+    postgres = settings.postgres
+    options = NewStoreOptions(postgres.partitions, postgres.half_precision)
     with closing(open_ciphers(settings)) as ciphers:
-        done = upgrade_database(
-            place, ciphers=ciphers, options=making, on_schema_reached=on_progress
+        result = upgrade_database(
+            place, ciphers=ciphers, options=options, on_schema_reached=on_progress
         )
-    return UpgradeResult(done.schema_before, done.schema_after)
+    return UpgradeResult(result.schema_before, result.schema_after)
 
 
 def build_index(
@@ -204,13 +204,15 @@ def build_index(
         StoreReadOnly: The database role does not own the tables.
         StoreUnavailable: The database can't be reached.
     """
-    own = settings.postgres
+    postgres = settings.postgres
     place = _require_indexable(settings)
     from memolith.adapters.postgres.vector_index import build_indexes, drop_indexes
 
-    if own.vector_index == "none":
+    if postgres.vector_index == "none":
         return drop_indexes(place, on_statement)
-    return build_indexes(place, own.vector_index, own.ivfflat_lists, on_statement, advance)
+    return build_indexes(
+        place, postgres.vector_index, postgres.ivfflat_lists, on_statement, advance
+    )
 
 
 def drop_index(settings: Settings, on_statement: Callable[[str], None]) -> bool:

@@ -88,19 +88,19 @@ class Reembedder:
             StoreReadOnly: The store can't be written.
         """
         model = EmbeddingModel(embedder.name, embedder.dimension)
-        made = 0
+        vector_count = 0
         if not self._is_current(model):
             self._remove_unused()
             self._vectors.begin_reembedding(model)
-            made = self._build_and_switch(_VectorBuild(self._vectors, embedder, advance))
+            vector_count = self._build_and_switch(_VectorBuild(self._vectors, embedder, advance))
         self._remove_unused()
-        return ReembedResult(model.name, model.dimension, made)
+        return ReembedResult(model.name, model.dimension, vector_count)
 
     def abandon(self) -> bool:
         """Cancel a re-embedding and remove its vectors; return whether one was in progress."""
-        was_under_way = self._vectors.abandon_reembedding()
+        was_reembedding = self._vectors.abandon_reembedding()
         self._remove_unused()
-        return was_under_way
+        return was_reembedding
 
     def _is_current(self, model: EmbeddingModel) -> bool:
         """Return whether the store uses the model and no re-embedding is in progress."""
@@ -163,21 +163,21 @@ class _VectorBuild:
 
     def _build_batch(self, owner_id: str) -> bool:
         """Embed one batch of an owner's passages; return whether there may be more."""
-        bare = self._store.passages_missing_vectors(owner_id, BATCH_SIZE)
-        vectors = self._embed(bare.passages)
-        is_given = self._store.add_vectors(owner_id, bare, vectors)
-        if is_given:
+        batch = self._store.passages_missing_vectors(owner_id, BATCH_SIZE)
+        vectors = self._embed(batch.passages)
+        is_added = self._store.add_vectors(owner_id, batch, vectors)
+        if is_added:
             self._report_progress(len(vectors))
-        return bool(bare.passages) and not (is_given and bare.is_last)
+        return bool(batch.passages) and not (is_added and batch.is_last)
 
     def _embed(self, passages: Sequence[UnembeddedPassage]) -> Vectors:
         """Return the new vectors of passages by position; equal texts are embedded once."""
         texts = {each.position: build_embedded_text(each.speaker, each.text) for each in passages}
-        wanted = list(dict.fromkeys(texts[e.position] for e in passages if e.vector is None))
-        fresh = quantise(embed_texts(self._embedder, wanted, "document")) if wanted else ()
-        made = dict(zip(wanted, fresh, strict=True))
+        new_texts = list(dict.fromkeys(texts[e.position] for e in passages if e.vector is None))
+        vectors = quantise(embed_texts(self._embedder, new_texts, "document")) if new_texts else ()
+        new_vectors = dict(zip(new_texts, vectors, strict=True))
         return {
-            each.position: made[texts[each.position]] if each.vector is None else each.vector
+            each.position: new_vectors[texts[each.position]] if each.vector is None else each.vector
             for each in passages
         }
 
@@ -220,8 +220,8 @@ def _open_reembedder(
     url: Url | None, settings: Settings, ciphers: CipherProvider | None
 ) -> Iterator[Reembedder]:
     """Open a store for re-embedding, whichever model its vectors belong to."""
-    named = settings.store if url is None else store_url(url)
-    if named == IN_MEMORY:
+    location = settings.store if url is None else store_url(url)
+    if location == IN_MEMORY:
         raise InvalidInput("store", "is in memory only and can't be re-embedded")
-    with closing(stores.open_store(named, settings, ciphers)) as store:
+    with closing(stores.open_store(location, settings, ciphers)) as store:
         yield Reembedder(store)

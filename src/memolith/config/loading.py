@@ -157,8 +157,8 @@ _ERROR_POSITION = re.compile(r"\s*\(at (?:line (?P<line>\d+), column \d+|end of 
 
 def _toml_error(file: Path, text: str, message: str) -> InvalidConfiguration:
     """Build the error for invalid TOML; the parser reports the line only in its message."""
-    where = _ERROR_POSITION.search(message)
-    line = where["line"] if where else None
+    position = _ERROR_POSITION.search(message)
+    line = position["line"] if position else None
     problem = _ERROR_POSITION.sub("", message)
     at = line or str(text.count("\n") + 1)
     return InvalidConfiguration(file.name, f"is not TOML: {problem}", f"{file}:{at}")
@@ -299,35 +299,40 @@ def load(
             the file is unreadable.
     """
     file = Path(path) if path is not None else find_file()
-    found: dict[str, _FoundValue] = {}
-    own: dict[str, dict[str, _FoundValue]] = {}
+    found_values: dict[str, _FoundValue] = {}
+    profile_values: dict[str, dict[str, _FoundValue]] = {}
     if file is not None:
-        found, own = _read_file(file)
-    found |= _read_environment(env or {})
-    found |= _read_arguments(overrides or {})
-    found["store"] = _resolve_store(found.get("store"))
-    found[_KEY_PATH] = _resolve_key_path(found.get(_KEY_PATH), file)
+        found_values, profile_values = _read_file(file)
+    found_values |= _read_environment(env or {})
+    found_values |= _read_arguments(overrides or {})
+    found_values["store"] = _resolve_store(found_values.get("store"))
+    found_values[_KEY_PATH] = _resolve_key_path(found_values.get(_KEY_PATH), file)
     for name in _RELATIVE_PATH_SETTINGS:
-        if name in found:
-            found[name] = _resolve_relative_path(found[name], name, file)
+        if name in found_values:
+            found_values[name] = _resolve_relative_path(found_values[name], name, file)
     added = {
-        name: CustomProfile(str(values.pop("base").value), _build_loaded({**found, **values}, file))
-        for name, values in own.items()
+        name: CustomProfile(
+            str(values.pop("base").value), _build_loaded({**found_values, **values}, file)
+        )
+        for name, values in profile_values.items()
     }
-    return dataclasses.replace(_build_loaded(found, file), custom_profiles=added)
+    return dataclasses.replace(_build_loaded(found_values, file), custom_profiles=added)
 
 
-def _build_loaded(found: Mapping[str, _FoundValue], file: Path | None) -> LoadedSettings:
-    origins = {name: found[name].origin if name in found else "default" for name in ALL_SETTINGS}
-    values = {name: item.value for name, item in found.items()}
+def _build_loaded(found_values: Mapping[str, _FoundValue], file: Path | None) -> LoadedSettings:
+    origins = {
+        name: found_values[name].origin if name in found_values else "default"
+        for name in ALL_SETTINGS
+    }
+    values = {name: item.value for name, item in found_values.items()}
     return LoadedSettings(_replace_values(Settings(), values), origins, file)
 
 
 def find_file() -> Path | None:
     """Return the configuration file that applies, or None."""
-    here = Path(FILE_NAME)
-    if here.is_file():
-        return here
+    path = Path(FILE_NAME)
+    if path.is_file():
+        return path
     users = user_folder() / FILE_NAME
     return users if users.is_file() else None
 
@@ -362,7 +367,7 @@ def _uses_default_folder(variable: str) -> bool:
 
 def _read_file(file: Path) -> tuple[dict[str, _FoundValue], dict[str, dict[str, _FoundValue]]]:
     """Return the settings of a file, and those of each profile that it defines."""
-    found: dict[str, _FoundValue] = {}
+    found_values: dict[str, _FoundValue] = {}
     added: list[TomlEntry] = []
     for entry in read_toml(file):
         source = f"{file}:{entry.line}"
@@ -378,8 +383,8 @@ def _read_file(file: Path) -> tuple[dict[str, _FoundValue], dict[str, dict[str, 
         value = _check_setting(name, setting, entry.value, source)
         if name == "store":
             value = _resolve_store_path(file, str(value), source)
-        found[name] = _FoundValue(value, source)
-    return found, _parse_custom_profiles(added, file)
+        found_values[name] = _FoundValue(value, source)
+    return found_values, _parse_custom_profiles(added, file)
 
 
 def _parse_custom_profiles(
@@ -427,13 +432,13 @@ def _check_profile_name(name: str, source: str) -> None:
 
 def _find_profile_setting(base: str, key: str, source: str) -> Setting:
     """Return the setting of a profile by its key in `[memory.profiles.NAME]`."""
-    own = {each.field: each for each in ALL_SETTINGS.values() if each.profile == base}
-    if key not in own:
-        near = suggest_name(key, ("base", *own))
-        hint = f"; did you mean {near}?" if near else ""
+    settings_by_field = {each.field: each for each in ALL_SETTINGS.values() if each.profile == base}
+    if key not in settings_by_field:
+        suggestion = suggest_name(key, ("base", *settings_by_field))
+        hint = f"; did you mean {suggestion}?" if suggestion else ""
         problem = f"is not a setting of {base}, its base profile{hint}"
         raise InvalidConfiguration(f"profiles.{key}", problem, source)
-    return own[key]
+    return settings_by_field[key]
 
 
 def _find_file_setting(entry: TomlEntry, name: str, source: str) -> Setting:
@@ -453,34 +458,36 @@ def _section_names() -> set[str]:
 
 
 def _read_environment(env: Mapping[str, str]) -> dict[str, _FoundValue]:
-    found: dict[str, _FoundValue] = {}
-    given = {name: text for name, text in env.items() if name.startswith(_PREFIX) and text.strip()}
+    found_values: dict[str, _FoundValue] = {}
+    variables = {
+        name: text for name, text in env.items() if name.startswith(_PREFIX) and text.strip()
+    }
     # Aliases first, so that the exact names override them.
-    for name in sorted(given, key=lambda name: name in _VARIABLES):
+    for name in sorted(variables, key=lambda name: name in _VARIABLES):
         if name.startswith(_OTHER_VARIABLES):
             continue
         setting = _VARIABLES.get(name) or _VARIABLE_ALIASES.get(name)
         if setting is None:
             raise _unknown_setting_error(name, (*_VARIABLES, *_VARIABLE_ALIASES), "environment")
         try:
-            value = parse_value(setting, given[name])
+            value = parse_value(setting, variables[name])
         except ValueError as error:
             raise InvalidConfiguration(name, str(error), "environment") from None
-        found[setting.name] = _FoundValue(value, f"environment {name}")
-    return found
+        found_values[setting.name] = _FoundValue(value, f"environment {name}")
+    return found_values
 
 
 def _read_arguments(overrides: Mapping[str, object]) -> dict[str, _FoundValue]:
-    found: dict[str, _FoundValue] = {}
+    found_values: dict[str, _FoundValue] = {}
     for name, value in overrides.items():
         if value is None:
             continue
         if name not in ALL_SETTINGS:
             raise _unknown_setting_error(name, ALL_SETTINGS, "argument")
-        found[name] = _FoundValue(
+        found_values[name] = _FoundValue(
             _check_setting(name, ALL_SETTINGS[name], value, "argument"), "argument"
         )
-    return found
+    return found_values
 
 
 def _check_setting(name: str, setting: Setting, value: object, source: str) -> Scalar:
@@ -490,29 +497,34 @@ def _check_setting(name: str, setting: Setting, value: object, source: str) -> S
         raise InvalidConfiguration(name, str(error), source) from None
 
 
-def _resolve_store(found: _FoundValue | None) -> _FoundValue:
+def _resolve_store(setting_value: _FoundValue | None) -> _FoundValue:
     """Return the location of the store: as set, with the home folder expanded, or the default."""
-    if found is None or not found.value:
+    if setting_value is None or not setting_value.value:
         return _FoundValue(str(default_store()), "default")
-    store = str(found.value)
+    store = str(setting_value.value)
     if _is_url(store):
-        return found
-    return _FoundValue(str(parse_file_path(store, "store", found.origin)), found.origin)
+        return setting_value
+    return _FoundValue(
+        str(parse_file_path(store, "store", setting_value.origin)), setting_value.origin
+    )
 
 
-def _resolve_key_path(found: _FoundValue | None, file: Path | None) -> _FoundValue:
+def _resolve_key_path(setting_value: _FoundValue | None, file: Path | None) -> _FoundValue:
     """Return the path of the master key, which is independent of the store's."""
-    if found is None or not found.value:
+    if setting_value is None or not setting_value.value:
         return _FoundValue(str(user_folder() / str(ALL_SETTINGS[_KEY_PATH].default)), "default")
-    return _resolve_relative_path(found, _KEY_PATH, file)
+    return _resolve_relative_path(setting_value, _KEY_PATH, file)
 
 
-def _resolve_relative_path(found: _FoundValue, name: str, file: Path | None) -> _FoundValue:
+def _resolve_relative_path(setting_value: _FoundValue, name: str, file: Path | None) -> _FoundValue:
     """Resolve a relative path against the folder of the configuration; keep an empty one."""
-    if not found.value:
-        return found
+    if not setting_value.value:
+        return setting_value
     folder = file.parent.absolute() if file is not None else user_folder()
-    return _FoundValue(str(folder / parse_file_path(found.value, name, found.origin)), found.origin)
+    return _FoundValue(
+        str(folder / parse_file_path(setting_value.value, name, setting_value.origin)),
+        setting_value.origin,
+    )
 
 
 def _resolve_store_path(file: Path, store: str, source: str) -> str:
@@ -527,8 +539,12 @@ def _is_url(store: str) -> bool:
 
 
 def _unknown_setting_error(name: str, known: Iterable[str], source: str) -> InvalidConfiguration:
-    near = suggest_name(name, known)
-    hint = f"; did you mean {near}?" if near else "; `memolith config show` lists all settings"
+    suggestion = suggest_name(name, known)
+    hint = (
+        f"; did you mean {suggestion}?"
+        if suggestion
+        else "; `memolith config show` lists all settings"
+    )
     if name.rpartition(".")[2] in ("api_key", "password", "token"):
         hint = "; keys come from the environment: set chat.api_key_env to the variable's name"
     return InvalidConfiguration(name, "unknown setting" + hint, source)

@@ -80,14 +80,16 @@ class ProfileRegistry(Mapping[str, Profile]):
         cls, loaded: LoadedSettings, embedder: str, *extra_profiles: Profile
     ) -> ProfileRegistry:
         """Return the configured and the extra profiles, with an embedder's thresholds."""
-        known = profile_factories(apply_embedder_thresholds(loaded, embedder).settings)
-        for name, own in loaded.custom_profiles.items():
+        factories = profile_factories(apply_embedder_thresholds(loaded, embedder).settings)
+        for name, custom in loaded.custom_profiles.items():
             base = profile_factories(
-                apply_embedder_thresholds(own.loaded_settings, embedder).settings
-            )[own.base]
-            known[name] = partial(_rename_profile, base, name, f"{own.base}, with custom settings")
+                apply_embedder_thresholds(custom.loaded_settings, embedder).settings
+            )[custom.base]
+            factories[name] = partial(
+                _rename_profile, base, name, f"{custom.base}, with custom settings"
+            )
         return cls(
-            {**known, **{each.name: partial(_return_profile, each) for each in extra_profiles}}
+            {**factories, **{each.name: partial(_return_profile, each) for each in extra_profiles}}
         )
 
     def __getitem__(self, name: str) -> Profile:
@@ -123,10 +125,10 @@ class ProfileRegistry(Mapping[str, Profile]):
         if not self._is_complete:
             from importlib.metadata import entry_points  # slow to import, rarely needed
 
-            found = {entry.name: entry for entry in entry_points(group=ENTRY_POINT_GROUP)}
+            loaders = {entry.name: entry for entry in entry_points(group=ENTRY_POINT_GROUP)}
             new = {
                 name: partial(_return_profile, _load_entry_point(entry))
-                for name, entry in found.items()
+                for name, entry in loaders.items()
                 if name not in self._factories
             }
             self._factories |= new
@@ -148,12 +150,12 @@ def _load_entry_point(entry: EntryPoint) -> Profile:
         InvalidConfiguration: It cannot be loaded, or is not a profile of that name.
     """
     try:
-        found = entry.load()
+        loaded = entry.load()
     except (ImportError, AttributeError) as error:
         problem = f"can't be loaded from {entry.value}"
         raise InvalidConfiguration(f"profiles.{entry.name}", problem, ENTRY_POINT_GROUP) from error
-    made = found if isinstance(found, Profile) else found()
-    if not isinstance(made, Profile) or made.name != entry.name:
+    profile = loaded if isinstance(loaded, Profile) else loaded()
+    if not isinstance(profile, Profile) or profile.name != entry.name:
         problem = f"{entry.value} does not provide a profile of that name"
         raise InvalidConfiguration(f"profiles.{entry.name}", problem, ENTRY_POINT_GROUP)
-    return made
+    return profile

@@ -40,12 +40,12 @@ def iter_effective_settings(loaded: LoadedSettings) -> Iterator[EffectiveSetting
     for name, setting in ALL_SETTINGS.items():
         value = mask_credentials(loaded.get_value(name), name)
         yield EffectiveSetting(name, value, loaded.origins[name], setting.note)
-    for profile, own in loaded.custom_profiles.items():
-        yield EffectiveSetting(f"profiles.{profile}.base", own.base, str(loaded.file), "")
-        for name, origin in own.loaded_settings.origins.items():
+    for profile, custom in loaded.custom_profiles.items():
+        yield EffectiveSetting(f"profiles.{profile}.base", custom.base, str(loaded.file), "")
+        for name, origin in custom.loaded_settings.origins.items():
             if origin != loaded.origins[name] and not origin.startswith("fitted"):
                 key = name.rpartition(".")[2]
-                value = mask_credentials(own.loaded_settings.get_value(name))
+                value = mask_credentials(custom.loaded_settings.get_value(name))
                 yield EffectiveSetting(f"profiles.{profile}.{key}", value, origin, "")
 
 

@@ -52,7 +52,7 @@ class SearchFilter:
     dormant: bool = False
 
     @property
-    def at(self) -> datetime:
+    def reference_time(self) -> datetime:
         """The time whose state of knowledge is searched."""
         return self.as_of or self.now
 

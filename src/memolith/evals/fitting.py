@@ -177,12 +177,14 @@ def fit_relevance(questions: Sequence[AskedQuestion]) -> Relevance:
     subject = [one for one in with_signals if not one.is_swapped]
     rows = [(one.nearness, one.words, one.extent) for each in subject if (one := each.signals)]
     constant, nearness, words, extent = _fit_logistic(rows, subject)
-    with_lead = [one for one in with_signals if one.signals and one.signals.ahead is not None]
+    with_lead = [
+        one for one in with_signals if one.signals and one.signals.speaker_lead is not None
+    ]
     labelled = [one for one in with_lead if one.is_answered or one.is_swapped]
     lead_constant, ahead = _CONSTANT_ONE
     if {one.is_answered for one in labelled} == {True, False}:
         lead_constant, ahead = _fit_logistic(
-            [(one.signals.ahead or 0.0,) for one in labelled if one.signals], labelled
+            [(one.signals.speaker_lead or 0.0,) for one in labelled if one.signals], labelled
         )
     return Relevance(constant, nearness, words, extent, lead_constant, ahead)
 

@@ -68,10 +68,10 @@ def check_tags(values: Iterable[object]) -> tuple[str, ...]:
     Raises:
         InvalidInput: There are more than 64, or one is invalid.
     """
-    kept = tuple(sorted({check_name(value, "tags") for value in check_list(values, "tags")}))
-    if len(kept) > MAX_TAGS:
-        raise InvalidInput("tags", f"{len(kept)} tags; at most {MAX_TAGS}")
-    return kept
+    tags = tuple(sorted({check_name(value, "tags") for value in check_list(values, "tags")}))
+    if len(tags) > MAX_TAGS:
+        raise InvalidInput("tags", f"{len(tags)} tags; at most {MAX_TAGS}")
+    return tags
 
 
 def check_share(value: object, field: str) -> float:
@@ -93,8 +93,8 @@ def check_count(value: object, field: str, *, minimum: int, maximum: int | None 
     Raises:
         InvalidInput: It is not an integer, or below `minimum`.
     """
-    whole = isinstance(value, int) and not isinstance(value, bool)
-    if not whole and not (isinstance(value, float) and value.is_integer()):
+    is_integer = isinstance(value, int) and not isinstance(value, bool)
+    if not is_integer and not (isinstance(value, float) and value.is_integer()):
         raise InvalidInput(field, f"is {format_value(value)}; must be a whole number")
     number: int = int(value)  # type: ignore[call-overload] # an int or a float
     if number < minimum:
@@ -128,12 +128,12 @@ def parse_expires_in(value: object) -> timedelta | None:
     """
     if value == "":
         return None
-    found = _EXPIRES_IN.fullmatch(value) if isinstance(value, str) else None
-    if found is None or int(found[1]) == 0:
+    match = _EXPIRES_IN.fullmatch(value) if isinstance(value, str) else None
+    if match is None or int(match[1]) == 0:
         raise InvalidInput("expires_in", f"is {format_value(value)}; must be like 7d, 24h or 30m")
-    if int(found[1]) > LONGEST_EXPIRY / _EXPIRY_UNITS[found[2]]:
+    if int(match[1]) > LONGEST_EXPIRY / _EXPIRY_UNITS[match[2]]:
         return LONGEST_EXPIRY
-    return int(found[1]) * _EXPIRY_UNITS[found[2]]
+    return int(match[1]) * _EXPIRY_UNITS[match[2]]
 
 
 def format_value(value: object) -> str:

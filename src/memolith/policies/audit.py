@@ -50,23 +50,23 @@ def classify_junk(
         by_user: Whether the words are known to be the user's: then they are not attributed to an
             assistant or a program.
     """
-    said = _strip_speaker_labels(text)
-    found: dict[JunkKind, str] = {}
-    name = classify_filler(said)
+    content = _strip_speaker_labels(text)
+    reasons: dict[JunkKind, str] = {}
+    name = classify_filler(content)
     if name is None and not by_user and is_reply(text):
         name = "reply"
     if name is not None:
-        found[JunkKind.FILLER] = name
+        reasons[JunkKind.FILLER] = name
     if (echo := _find_echo(text, by_user=by_user)) is not None:
-        found[JunkKind.ECHO] = echo
+        reasons[JunkKind.ECHO] = echo
     if (
-        not found
+        not reasons
         and not has_key
-        and said is text
+        and content is text
         and (piece := find_fragment_reason(text)) is not None
     ):
-        found[JunkKind.FRAGMENT] = piece
-    return found
+        reasons[JunkKind.FRAGMENT] = piece
+    return reasons
 
 
 def _strip_speaker_labels(text: str) -> str:

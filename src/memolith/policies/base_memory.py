@@ -50,14 +50,14 @@ def parse_notes(document: str) -> dict[str, list[str]]:
 
 def merge_notes(*documents: Mapping[str, Iterable[str]]) -> dict[str, list[str]]:
     """Return the notes of several documents in order, without duplicates."""
-    seen: set[str] = set()
+    seen_keys: set[str] = set()
     notes: dict[str, list[str]] = {heading: [] for heading in HEADINGS}
     for document in documents:
         for heading, texts in document.items():
             for text in texts:
                 key = content_key(text)
-                if key not in seen:
-                    seen.add(key)
+                if key not in seen_keys:
+                    seen_keys.add(key)
                     notes[heading].append(text)
     return notes
 
@@ -67,14 +67,14 @@ def render_document(notes: Mapping[str, Sequence[str]], max_words: int = MAX_WOR
 
     Excess notes are dropped from the last heading to the first, oldest note first.
     """
-    left = {heading: list(notes.get(heading, ())) for heading in HEADINGS}
-    words = sum(_count_words(note) for texts in left.values() for note in texts)
+    remaining = {heading: list(notes.get(heading, ())) for heading in HEADINGS}
+    words = sum(_count_words(note) for texts in remaining.values() for note in texts)
     for heading in reversed(HEADINGS):
-        while words > max_words and left[heading]:
-            words -= _count_words(left[heading].pop(0))
+        while words > max_words and remaining[heading]:
+            words -= _count_words(remaining[heading].pop(0))
     blocks = (
         "\n".join([f"{heading}:", *(f"- {note}" for note in texts)])
-        for heading, texts in left.items()
+        for heading, texts in remaining.items()
         if texts
     )
     return "\n\n".join(blocks)
@@ -85,22 +85,22 @@ def remove_from_document(document: str, is_removed: Callable[[str], bool]) -> st
 
     Headings that become empty are removed. Without any match the document is unchanged.
     """
-    left: list[str] = []
+    remaining: list[str] = []
     for line in document.splitlines():
-        kept = line if _parse_heading(line) else _remove_from_line(line, is_removed)
-        if kept is not None:
-            left.append(kept)
-    if left == document.splitlines():
+        remaining_line = line if _parse_heading(line) else _remove_from_line(line, is_removed)
+        if remaining_line is not None:
+            remaining.append(remaining_line)
+    if remaining == document.splitlines():
         return document
     while True:
         emptied = [
             place
-            for place, line in enumerate(left)
-            if _parse_heading(line) and _is_section_empty(left[place + 1 :])
+            for place, line in enumerate(remaining)
+            if _parse_heading(line) and _is_section_empty(remaining[place + 1 :])
         ]
         if not emptied:
-            return _BLANKS.sub("\n\n", "\n".join(left)).strip()
-        left = [line for place, line in enumerate(left) if place not in emptied]
+            return _BLANKS.sub("\n\n", "\n".join(remaining)).strip()
+        remaining = [line for place, line in enumerate(remaining) if place not in emptied]
 
 
 def _remove_from_line(line: str, is_removed: Callable[[str], bool]) -> str | None:
@@ -108,10 +108,10 @@ def _remove_from_line(line: str, is_removed: Callable[[str], bool]) -> str | Non
     mark, note = _BULLET.match(line), line
     if mark is not None:
         note = line[mark.end() :]
-    kept = remove_matching_sentences(note, is_removed)
-    if kept == note.strip():
+    remaining = remove_matching_sentences(note, is_removed)
+    if remaining == note.strip():
         return line
-    return f"{mark[0] if mark else ''}{kept}" if kept else None
+    return f"{mark[0] if mark else ''}{remaining}" if remaining else None
 
 
 def _is_section_empty(after: Sequence[str]) -> bool:

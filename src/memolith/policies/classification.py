@@ -80,8 +80,8 @@ def get_standard_kind(cues: Iterable[CueKind]) -> str:
 def _first_matching_kind(
     kinds: tuple[tuple[CueKind, str], ...], cues: Iterable[CueKind], default: str
 ) -> str:
-    held = frozenset(cues)
-    return next((kind for cue, kind in kinds if cue in held), default)
+    cue_set = frozenset(cues)
+    return next((kind for cue, kind in kinds if cue in cue_set), default)
 
 
 # --- Classifiers
@@ -168,8 +168,8 @@ def convert_kind(kind: str, source: KindMapping, target: KindMapping) -> str:
 
 def get_profile_kind(standard_kind: str, target: KindMapping) -> str:
     """Return a profile's kind for a kind of `standard`; its default kind if there is none."""
-    own = target.own_kinds.get(standard_kind, standard_kind)
-    return own if own in target.kinds else target.own_kinds.get("fact", target.kinds[-1])
+    own_kind = target.own_kinds.get(standard_kind, standard_kind)
+    return own_kind if own_kind in target.kinds else target.own_kinds.get("fact", target.kinds[-1])
 
 
 def parse_previous_kinds(stored: str | None) -> dict[str, str]:

@@ -28,14 +28,14 @@ def split_into_parts(
         there are no texts.
     """
     each = max(part_size, -(-2 * sum(lengths) // max_parts))
-    found: list[tuple[int, int]] = []
-    start = held = 0
+    parts: list[tuple[int, int]] = []
+    start = size = 0
     for place, length in enumerate(lengths):
-        if place > start and held + length > each:
-            found.append((start, place))
-            start, held = place, 0
-        held += length
-    return [*found, (start, len(lengths))]
+        if place > start and size + length > each:
+            parts.append((start, place))
+            start, size = place, 0
+        size += length
+    return [*parts, (start, len(lengths))]
 
 
 # --- Triggers
@@ -53,16 +53,16 @@ class Cascade:
     threshold: int
     keep: int
 
-    def count_due(self, gathered: int) -> int:
+    def count_due(self, pending: int) -> int:
         """Return the number of oldest items to consolidate; 0 below the threshold."""
-        return max(0, gathered - self.keep) if gathered >= self.threshold else 0
+        return max(0, pending - self.keep) if pending >= self.threshold else 0
 
-    def get_batch_size(self, gathered: int) -> int:
+    def get_batch_size(self, pending: int) -> int:
         """Return the number of items to consolidate at once: all that are due, or the threshold.
 
         An import may add thousands. In portions, the same newest items remain as in a single step.
         """
-        return get_portion_size(self.count_due(gathered), self.threshold)
+        return get_portion_size(self.count_due(pending), self.threshold)
 
 
 class CompressionTrigger(StrEnum):
@@ -104,7 +104,7 @@ class HistoryCompressionPolicy:
             CompressionTrigger.TURNS: turns >= self.turns,
             CompressionTrigger.IDLE: idle_minutes >= self.idle_minutes,
         }
-        return tuple(reason for reason, given in reasons.items() if given and new > 0)
+        return tuple(reason for reason, is_reached in reasons.items() if is_reached and new > 0)
 
 
 DEFAULT_HISTORY_COMPRESSION = HistoryCompressionPolicy()

@@ -39,14 +39,14 @@ def strip_context(text: str) -> str:
     time.
     """
     lines = text.split("\n")
-    kept: list[str] = []
+    remaining: list[str] = []
     at = 0
     last_close = max((i for i, line in enumerate(lines) if _CLOSING_TAG in line), default=-1)
     while at < len(lines):
         end, rest = _find_block(lines, at, last_close)
-        kept += rest if end > at else [lines[at]]
+        remaining += rest if end > at else [lines[at]]
         at = max(end, at + 1)
-    return text if len(kept) == len(lines) else "\n".join(kept).strip()
+    return text if len(remaining) == len(lines) else "\n".join(remaining).strip()
 
 
 def is_echo(fact: str, user_sources: Sources, known: Iterable[str]) -> bool:

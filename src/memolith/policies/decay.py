@@ -80,19 +80,19 @@ class EbbinghausDecay:
 
     def strength(self, inputs: DecayInputs) -> NDArray[np.float64]:
         """Return the strength of each memory, 0..1."""
-        fadings = [
+        parameters = [
             self.parameters_by_kind.get(kind, self.default_parameters) for kind in inputs.kind
         ]
-        modifier = np.array([fading.modifier for fading in fadings], dtype=np.float64)
-        floor = np.array([fading.floor for fading in fadings], dtype=np.float64)
+        modifier = np.array([each.modifier for each in parameters], dtype=np.float64)
+        floor = np.array([each.floor for each in parameters], dtype=np.float64)
         stability = 1.0 + np.log1p(inputs.access_count)
         rate = -math.log(self.decay_factor) * modifier / stability
         reinforcement = np.minimum(
             inputs.access_count * _REINFORCEMENT_PER_ACCESS, _MAX_REINFORCEMENT
         )
         days = np.maximum(inputs.days_since_use, 0.0)
-        left = inputs.importance * np.exp(-rate * days) + reinforcement
-        strength: NDArray[np.float64] = np.minimum(np.maximum(left, floor), 1.0)
+        decayed = inputs.importance * np.exp(-rate * days) + reinforcement
+        strength: NDArray[np.float64] = np.minimum(np.maximum(decayed, floor), 1.0)
         return strength
 
 
@@ -132,8 +132,8 @@ class NoDecay:
 
 def freshness(hours: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return e^(−0.01·hours); 1.0 for the future."""
-    fresh: NDArray[np.float64] = np.exp(-FRESHNESS_PER_HOUR * np.maximum(hours, 0.0))
-    return fresh
+    scores: NDArray[np.float64] = np.exp(-FRESHNESS_PER_HOUR * np.maximum(hours, 0.0))
+    return scores
 
 
 # --- Eviction above the capacity (`facts`)

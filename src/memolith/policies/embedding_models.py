@@ -89,8 +89,12 @@ class SelectedModel:
     @property
     def name(self) -> str:
         """The name to store: the same for the same vectors, whatever the service."""
-        bare = self.requested_name.removesuffix(_LATEST_TAG)
-        return bare if self.truncated_dimension is None else f"{bare}@{self.truncated_dimension}"
+        base_name = self.requested_name.removesuffix(_LATEST_TAG)
+        return (
+            base_name
+            if self.truncated_dimension is None
+            else f"{base_name}@{self.truncated_dimension}"
+        )
 
     @property
     def dimension(self) -> int | None:
@@ -113,19 +117,19 @@ def select_model(requested_name: str, dimension: int) -> SelectedModel:
         ValueError: The model does not support the dimension; the message states the supported ones.
     """
     facts = KNOWN_MODELS.get(requested_name.removesuffix(_LATEST_TAG), ModelInfo())
-    whole, least = facts.dimension, facts.min_dimension
-    if whole is None:
+    full_dimension, least = facts.dimension, facts.min_dimension
+    if full_dimension is None:
         return SelectedModel(requested_name, facts, configured_dimension=dimension or None)
-    if dimension in (0, whole):
+    if dimension in (0, full_dimension):
         return SelectedModel(requested_name, facts)
     if least is None:
         raise ValueError(
             f"{requested_name} does not support truncated vectors:"
-            f" use {whole}, or 0 for the model's own dimension"
+            f" use {full_dimension}, or 0 for the model's own dimension"
         )
-    if not least <= dimension < whole:
+    if not least <= dimension < full_dimension:
         raise ValueError(
-            f"{requested_name} supports {least} to {whole} dimensions, not {dimension}"
+            f"{requested_name} supports {least} to {full_dimension} dimensions, not {dimension}"
         )
     return SelectedModel(requested_name, facts, truncated_dimension=dimension)
 

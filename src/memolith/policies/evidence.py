@@ -43,24 +43,24 @@ class ClauseContent:
         terms: Its terms, and those that they imply.
         ordered_terms: Its terms, in order.
         words: Its folded words, to match names.
-        figures: Its numbers.
+        numbers: Its numbers.
         counted: Counted terms with their numbers.
-        denies: Whether it is negated; see `Clause`.
-        supposes: Whether it is hypothetical.
-        of_other: Whether it is about another person.
-        of_mine: Terms of the noun that the speaker possesses: "my sister".
+        is_negated: Whether it is negated; see `Clause`.
+        is_hypothetical: Whether it is hypothetical.
+        is_about_other: Whether it is about another person.
+        possessed_terms: Terms of the noun that the speaker possesses: "my sister".
         possessions: Terms of everything that anybody possesses: "my doctor".
     """
 
     terms: frozenset[str]
     ordered_terms: tuple[str, ...]
     words: frozenset[str]
-    figures: frozenset[str]
+    numbers: frozenset[str]
     counted: frozenset[tuple[str, str]]
-    denies: bool
-    supposes: bool
-    of_other: bool
-    of_mine: frozenset[str]
+    is_negated: bool
+    is_hypothetical: bool
+    is_about_other: bool
+    possessed_terms: frozenset[str]
     possessions: frozenset[str]
 
 
@@ -93,7 +93,7 @@ class Sources:
 
 def read_sources(
     texts: Sequence[str],
-    said_on: Sequence[date | None] = (),
+    dates: Sequence[date | None] = (),
     names: Iterable[str] = (),
     user_texts: Collection[int] = (),
 ) -> Sources:
@@ -101,18 +101,23 @@ def read_sources(
 
     Args:
         texts: In chronological order.
-        said_on: The date of each text, None if unknown, to resolve "yesterday"; empty: all unknown.
+        dates: The date of each text, None if unknown, to resolve "yesterday"; empty: all unknown.
         names: Names of the owner. In a fact they denote the user and need no match in a text.
         user_texts: Indexes of texts that the user wrote. There, a sentence with "the user" is a
             quotation or about somebody else, hence no evidence. Statements to "you" are not about
             them.
     """
-    days = said_on or [None] * len(texts)
+    days = dates or [None] * len(texts)
     read = [
         _read_text(place, text, day, is_own=place in user_texts)
         for place, (text, day) in enumerate(zip(texts, days, strict=True))
     ]
-    years = {one.first.year for found in read for sentence in found for one in sentence.days}
+    years = {
+        one.first.year
+        for sentences_read in read
+        for sentence in sentences_read
+        for one in sentence.days
+    }
     return Sources(
         sentences=tuple(chain.from_iterable(_apply_answers(read, texts))),
         names=frozenset(fold(word) for name in names for word in WORD.findall(name)),
@@ -138,12 +143,14 @@ def _read_text(place: int, text: str, day: date | None, *, is_own: bool) -> list
     return [
         SourceSentence(
             (place,),
-            _mark_second_person(found, _read_clauses(found)) if is_own else _read_clauses(found),
+            _mark_second_person(clauses, _read_clauses(clauses))
+            if is_own
+            else _read_clauses(clauses),
             days,
-            is_question=any(one.is_question for one in found),
+            is_question=any(one.is_question for one in clauses),
         )
-        for found in split_clauses(text)
-        if not (is_own and any(_THE_USER.search(fold(one.text)) for one in found))
+        for clauses in split_clauses(text)
+        if not (is_own and any(_THE_USER.search(fold(one.text)) for one in clauses))
     ]
 
 
@@ -152,7 +159,7 @@ def _mark_second_person(
 ) -> tuple[ClauseContent, ...]:
     """Mark clauses of the user about "you" as about somebody else."""
     return tuple(
-        replace(one, of_other=True, terms=one.terms - {NAME_TERM})
+        replace(one, is_about_other=True, terms=one.terms - {NAME_TERM})
         if _SECOND_PERSON.search(clause.text) and not FIRST_PERSON_PATTERN.search(clause.text)
         else one
         for clause, one in zip(sentence, contents, strict=True)
@@ -160,32 +167,32 @@ def _mark_second_person(
 
 
 def _find_named_days(text: str) -> tuple[DateRange, ...]:
-    return tuple(days for named in find_dates(text, ()) for days in named.ranges)
+    return tuple(days for mention in find_dates(text, ()) for days in mention.ranges)
 
 
 def _read_clauses(sentence: Sequence[Clause]) -> tuple[ClauseContent, ...]:
     """Return the content of clauses; "but not coffee" takes its verb from the clause before."""
-    said: list[ClauseContent] = []
+    clauses: list[ClauseContent] = []
     before: tuple[str, ...] = ()
     for clause in sentence:
-        found = content_terms(clause.text)
+        clause_terms = content_terms(clause.text)
         is_rest = clause.is_negated and len(clause.text.split()) <= _MAX_REMAINDER_WORDS
-        said.append(_read_clause(clause, found + before[:1] if is_rest else found))
-        before = found
-    return tuple(said)
+        clauses.append(_read_clause(clause, clause_terms + before[:1] if is_rest else clause_terms))
+        before = clause_terms
+    return tuple(clauses)
 
 
-def _read_clause(clause: Clause, found: Sequence[str]) -> ClauseContent:
+def _read_clause(clause: Clause, clause_terms: Sequence[str]) -> ClauseContent:
     return ClauseContent(
-        terms=frozenset(found) | implied_terms(clause.text),
-        ordered_terms=tuple(found),
+        terms=frozenset(clause_terms) | implied_terms(clause.text),
+        ordered_terms=tuple(clause_terms),
         words=frozenset(iter_words(clause.text)),
-        figures=parse_numbers(clause.text),
+        numbers=parse_numbers(clause.text),
         counted=counted_terms(clause.text),
-        denies=clause.is_negated,
-        supposes=clause.is_hypothetical,
-        of_other=clause.is_about_other,
-        of_mine=frozenset(content_terms(clause.possessed_noun))
+        is_negated=clause.is_negated,
+        is_hypothetical=clause.is_hypothetical,
+        is_about_other=clause.is_about_other,
+        possessed_terms=frozenset(content_terms(clause.possessed_noun))
         if clause.possessed_noun
         else frozenset(),
         possessions=frozenset(
@@ -201,23 +208,23 @@ def _apply_answers(
 
     If the next text answers yes or no, both texts count as stating or denying the question.
     """
-    for place, found in enumerate(read):
+    for place, sentences in enumerate(read):
         following = texts[place + 1] if place + 1 < len(texts) else ""
         yield chain.from_iterable(
             _apply_answer(sentence, following) if sentence.is_question else (sentence,)
-            for at, sentence in enumerate(found)
-            if not sentence.is_question or at == len(found) - 1
+            for at, sentence in enumerate(sentences)
+            if not sentence.is_question or at == len(sentences) - 1
         )
 
 
 def _apply_answer(question: SourceSentence, answer: str) -> Iterator[SourceSentence]:
     yield question
-    says_no = NO_PATTERN.match(answer) is not None
-    if says_no or YES_PATTERN.match(answer):
+    is_no = NO_PATTERN.match(answer) is not None
+    if is_no or YES_PATTERN.match(answer):
         (place,) = question.places
-        said = tuple(_negate(one) if says_no else one for one in question.clauses)
-        yield SourceSentence((place, place + 1), said, question.days)
+        clauses = tuple(_negate(one) if is_no else one for one in question.clauses)
+        yield SourceSentence((place, place + 1), clauses, question.days)
 
 
 def _negate(content: ClauseContent) -> ClauseContent:
-    return replace(content, denies=not content.denies)
+    return replace(content, is_negated=not content.is_negated)

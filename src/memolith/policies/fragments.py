@@ -116,16 +116,16 @@ def _has_dangling_reference(
     text: str, words: Sequence[str], terms: int, language: FillerLexicon
 ) -> bool:
     """Return whether a text refers to earlier text without naming its subject."""
-    by_me = FIRST_PERSON_PATTERN.search(text) is not None
+    is_first_person = FIRST_PERSON_PATTERN.search(text) is not None
     opens = text.split(maxsplit=1)[0].lower()
-    if opens.rstrip(",.!?") in language.subjects and not by_me:
+    if opens.rstrip(",.!?") in language.subjects and not is_first_person:
         return True
-    few = terms <= MAX_REFERRING_TERMS
+    is_short = terms <= MAX_REFERRING_TERMS
     is_vague = any(re.match(rf"{each}\b", " ".join(words)) for each in language.vague_openings)
-    if is_vague and few and not by_me:
+    if is_vague and is_short and not is_first_person:
         return True
     return (
-        few
+        is_short
         and len(words) <= MAX_REFERRING_WORDS
         and len(words) > 1
         and words[-1] in language.objects

@@ -85,12 +85,12 @@ class _FactPart:
         names: Words that must match exactly.
         terms: Other words in order; some may be missing.
         required_terms: Those of `terms` that must match.
-        figures: Numbers.
+        numbers: Numbers.
         counted: Counted terms with their numbers.
         dates: For each date its possible ranges, and its numbers and month as spelled.
         calendar: Weekdays and months outside of dates.
-        denies: Whether the clause is negated.
-        supposes: Whether the clause is hypothetical.
+        is_negated: Whether the clause is negated.
+        is_hypothetical: Whether the clause is hypothetical.
         role: The role that it gives to somebody ("a doctor"); "my doctor" is no evidence for it.
         about: All terms of the fact if it is about the user, otherwise None.
     """
@@ -98,19 +98,19 @@ class _FactPart:
     names: frozenset[str]
     terms: tuple[str, ...]
     required_terms: frozenset[str]
-    figures: frozenset[str]
+    numbers: frozenset[str]
     counted: frozenset[tuple[str, str]]
     dates: tuple[tuple[Sequence[DateRange], frozenset[str]], ...]
     calendar: frozenset[str]
-    denies: bool
-    supposes: bool
+    is_negated: bool
+    is_hypothetical: bool
     role: str = ""
     about: frozenset[str] | None = None
 
     @property
     def has_content(self) -> bool:
         """Whether there is anything to check."""
-        return bool(self.names or self.terms or self.figures or self.dates or self.calendar)
+        return bool(self.names or self.terms or self.numbers or self.dates or self.calendar)
 
     def is_about_same_person(self, clause: ClauseContent) -> bool:
         """Return whether a clause may be about the person of the fact."""
@@ -119,13 +119,16 @@ class _FactPart:
         about = self.about
         if self.role and self.role in clause.possessions:
             return False
-        return (not clause.of_other or NAME_TERM in clause.terms) and (
-            not clause.of_mine or any(_is_covered(term, about) for term in clause.of_mine)
+        return (not clause.is_about_other or NAME_TERM in clause.terms) and (
+            not clause.possessed_terms
+            or any(_is_covered(term, about) for term in clause.possessed_terms)
         )
 
     def has_same_stance(self, clause: ClauseContent) -> bool:
         """Return whether a clause has the same stance; a wish supports no statement."""
-        return clause.denies == self.denies and (self.supposes or not clause.supposes)
+        return clause.is_negated == self.is_negated and (
+            self.is_hypothetical or not clause.is_hypothetical
+        )
 
 
 def find_support(fact: str, evidence: Sources) -> tuple[int, ...]:
@@ -172,13 +175,13 @@ def count_ungrounded(text: str, evidence: Sources) -> int:
 
     In a language that capitalises all nouns, only known names count as names.
     """
-    said = [one for sentence in evidence.sentences for one in sentence.clauses]
-    words = frozenset(chain.from_iterable(one.words for one in said))
-    numbers = frozenset(chain.from_iterable(one.figures for one in said))
+    clauses = [one for sentence in evidence.sentences for one in sentence.clauses]
+    words = frozenset(chain.from_iterable(one.words for one in clauses))
+    numbers = frozenset(chain.from_iterable(one.numbers for one in clauses))
     days = tuple(chain.from_iterable(sentence.days for sentence in evidence.sentences))
     return sum(
         len(part.names - words)
-        + len(part.figures - numbers)
+        + len(part.numbers - numbers)
         + sum(not _is_dated(date, spelled, words | numbers, days) for date, spelled in part.dates)
         + sum(word not in words and not _matches_calendar(word, days) for word in part.calendar)
         for part in _read_parts(text, evidence)
@@ -188,7 +191,7 @@ def count_ungrounded(text: str, evidence: Sources) -> int:
 def names_and_numbers(text: str) -> frozenset[str]:
     """Return the names and numbers of a text, folded, without days and months."""
     parts = _read_parts(text, read_sources(()))
-    return frozenset(chain.from_iterable(part.names | part.figures for part in parts))
+    return frozenset(chain.from_iterable(part.names | part.numbers for part in parts))
 
 
 def words_and_numbers(text: str) -> frozenset[str]:
@@ -206,7 +209,7 @@ def _trust_rank(origin: Origin, among: Iterable[Origin]) -> int:
 def _read_parts(fact: str, evidence: Sources) -> tuple[_FactPart, ...]:
     first = WORD.search(fact)
     is_named = first is not None and fold(first[0]) in evidence.names
-    of_user = is_named or _OF_USER.match(fact) is not None
+    is_about_user = is_named or _OF_USER.match(fact) is not None
     parts = [
         _read_part(one, evidence, opens=place == 0)
         for sentence in split_clauses(fact)
@@ -214,28 +217,28 @@ def _read_parts(fact: str, evidence: Sources) -> tuple[_FactPart, ...]:
     ]
     about = frozenset(chain.from_iterable(part.terms for part in parts))
     return tuple(
-        replace(part, about=about if of_user else None) for part in parts if part.has_content
+        replace(part, about=about if is_about_user else None) for part in parts if part.has_content
     )
 
 
 def _read_part(clause: Clause, evidence: Sources, *, opens: bool) -> _FactPart:
     dates = tuple(find_dates(clause.text, evidence.years))
-    rest = mask_dates(clause.text, dates)
-    words = _sort_words(rest, evidence.names, opens=opens)
-    must, other = content_terms(words.required), content_terms(words.ordinary)
+    undated = mask_dates(clause.text, dates)
+    words = _sort_words(undated, evidence.names, opens=opens)
+    required, ordinary = content_terms(words.required), content_terms(words.ordinary)
     role = _ROLE.search(clause.text)
     return _FactPart(
         names=words.names,
-        terms=tuple(term for term in (*must, *other) if _is_word(term)),
-        required_terms=frozenset(must) | CONTRASTS.intersection(other),
-        figures=parse_numbers(rest),
-        counted=counted_terms(rest),
+        terms=tuple(term for term in (*required, *ordinary) if _is_word(term)),
+        required_terms=frozenset(required) | CONTRASTS.intersection(ordinary),
+        numbers=parse_numbers(undated),
+        counted=counted_terms(undated),
         dates=tuple(
             (one.ranges, _find_spelled_parts(one.span.extract(clause.text))) for one in dates
         ),
         calendar=words.calendar,
-        denies=clause.is_negated,
-        supposes=clause.is_hypothetical,
+        is_negated=clause.is_negated,
+        is_hypothetical=clause.is_hypothetical,
         role=next(iter(content_terms(role[1])[-1:]), "") if role else "",
     )
 
@@ -254,7 +257,7 @@ def _sort_words(text: str, owner: frozenset[str], *, opens: bool) -> _ClauseWord
     """Sort the words of a clause; in German, only known names are names."""
     is_loose = guess_language(WORD.findall(text)) == "de"
     names: list[str] = []
-    musts: list[str] = []
+    required: list[str] = []
     ordinary: list[str] = []
     calendar: list[str] = []
     end = 0
@@ -267,15 +270,15 @@ def _sort_words(text: str, owner: frozenset[str], *, opens: bool) -> _ClauseWord
         elif plain in MONTHS or plain in WEEKDAYS:
             calendar.append(plain)
         elif (is_loose or (opens and place == 0)) and not _is_known(word):
-            musts += [word] if plain not in _USER and plain not in owner else []
+            required += [word] if plain not in _USER and plain not in owner else []
         elif plain not in _USER and plain not in owner:
             names.append(plain)
-    told = "".join([*ordinary, text[end:]])
+    remaining = "".join([*ordinary, text[end:]])
     return _ClauseWords(
         frozenset(names),
         frozenset(calendar),
-        " ".join(musts),
-        _HAS.sub(" ", told) if is_loose else told,
+        " ".join(required),
+        _HAS.sub(" ", remaining) if is_loose else remaining,
     )
 
 
@@ -323,79 +326,84 @@ def _build_filter(parts: Sequence[_FactPart]) -> Callable[[SourceSentence], bool
     beginnings = {term[:_PREFIX_CHARS] for part in parts for term in part.terms}
     exact = frozenset(chain.from_iterable((*part.names, *part.calendar) for part in parts))
     numbers = frozenset(
-        chain.from_iterable((*part.figures, *chain(*(d for _, d in part.dates))) for part in parts)
+        chain.from_iterable((*part.numbers, *chain(*(d for _, d in part.dates))) for part in parts)
     )
 
-    def touches(sentence: SourceSentence) -> bool:
+    def may_support(sentence: SourceSentence) -> bool:
         return any(
-            not said.words.isdisjoint(exact)
-            or not said.figures.isdisjoint(numbers)
-            or any(term[:_PREFIX_CHARS] in beginnings for term in said.terms)
-            for said in sentence.clauses
+            not clause.words.isdisjoint(exact)
+            or not clause.numbers.isdisjoint(numbers)
+            or any(term[:_PREFIX_CHARS] in beginnings for term in clause.terms)
+            for clause in sentence.clauses
         )
 
-    return touches
+    return may_support
 
 
 def _find_window_support(parts: Sequence[_FactPart], window: Sequence[SourceSentence]) -> set[int]:
     """Return the texts of a window that support a fact; empty if any part is unsupported."""
     places: set[int] = set()
     for part in parts:
-        found = _find_part_support(part, window)
-        if not found:
+        support = _find_part_support(part, window)
+        if not support:
             return set()
-        places |= found
+        places |= support
     return places
 
 
 def _find_part_support(part: _FactPart, window: Sequence[SourceSentence]) -> set[int]:
-    stated = [
-        (one, said)
+    pairs = [
+        (one, clause)
         for one in window
         if not one.is_question
-        for said in one.clauses
-        if part.is_about_same_person(said)
+        for clause in one.clauses
+        if part.is_about_same_person(clause)
     ]
-    like = [(one, said) for one, said in stated if part.has_same_stance(said)]
-    like_said = [said for _, said in like]
-    unlike = [said for _, said in stated if not part.has_same_stance(said)]
-    words = frozenset(chain.from_iterable(said.words for _, said in like))
-    numbers = frozenset(chain.from_iterable(said.figures for _, said in like))
+    agreeing = [(one, clause) for one, clause in pairs if part.has_same_stance(clause)]
+    agreeing_clauses = [clause for _, clause in agreeing]
+    disagreeing = [clause for _, clause in pairs if not part.has_same_stance(clause)]
+    words = frozenset(chain.from_iterable(clause.words for _, clause in agreeing))
+    numbers = frozenset(chain.from_iterable(clause.numbers for _, clause in agreeing))
     days = [day for one in window for day in one.days]
     if not (
         part.names <= words
-        and part.figures <= numbers
-        and _has_same_counts(part, like_said)
+        and part.numbers <= numbers
+        and _has_same_counts(part, agreeing_clauses)
         and all(_is_dated(dates, spelled, words | numbers, days) for dates, spelled in part.dates)
         and all(word in words or _matches_calendar(word, days) for word in part.calendar)
     ):
         return set()
-    known = frozenset(chain.from_iterable(said.terms for _, said in like))
-    missing = [term for term in part.terms if not _is_covered(term, known)]
-    found = {
-        place for one, said in like if _contributes(part, said, one.days) for place in one.places
+    known_terms = frozenset(chain.from_iterable(clause.terms for _, clause in agreeing))
+    missing = [term for term in part.terms if not _is_covered(term, known_terms)]
+    support = {
+        place
+        for one, clause in agreeing
+        if _contributes(part, clause, one.days)
+        for place in one.places
     }
-    if found:  # an answer: the words of its question count too
-        asked = frozenset(
+    if support:  # an answer: the words of its question count too
+        question_terms = frozenset(
             chain.from_iterable(s.terms for one in window if one.is_question for s in one.clauses)
         )
-        missing = [term for term in missing if not _is_covered(term, asked)]
-    denied = frozenset(chain.from_iterable(said.terms for said in unlike))
+        missing = [term for term in missing if not _is_covered(term, question_terms)]
+    denied = frozenset(chain.from_iterable(clause.terms for clause in disagreeing))
     if any(
         term in part.required_terms
         or _is_covered(term, denied)
-        or _is_replaced(term, part.terms, like_said)
+        or _is_replaced(term, part.terms, agreeing_clauses)
         for term in missing
     ):
         return set()
-    return found if len(missing) <= len(part.terms) // WORDS_PER_MISS else set()
+    return support if len(missing) <= len(part.terms) // WORDS_PER_MISS else set()
 
 
-def _has_same_counts(part: _FactPart, clauses_alike: Iterable[ClauseContent]) -> bool:
+def _has_same_counts(part: _FactPart, agreeing: Iterable[ClauseContent]) -> bool:
     """Return whether no counted term of a fact has only other numbers in the source."""
-    known = frozenset(chain.from_iterable(said.counted for said in clauses_alike))
-    told = frozenset(term for term, _ in known)
-    return all(term not in told or (term, number) in known for term, number in part.counted)
+    counts = frozenset(chain.from_iterable(clause.counted for clause in agreeing))
+    counted_terms = frozenset(term for term, _ in counts)
+    return all(
+        term not in counted_terms or (term, number) in counts for term, number in part.counted
+    )
 
 
 def _contributes(part: _FactPart, clause: ClauseContent, days: Sequence[DateRange]) -> bool:
@@ -403,24 +411,24 @@ def _contributes(part: _FactPart, clause: ClauseContent, days: Sequence[DateRang
     return (
         any(_is_covered(term, clause.terms) for term in part.terms)
         or not clause.words.isdisjoint(part.names | part.calendar)
-        or not clause.figures.isdisjoint(part.figures)
+        or not clause.numbers.isdisjoint(part.numbers)
         or any(
-            _is_dated(dates, spelled, clause.words | clause.figures, days)
+            _is_dated(dates, spelled, clause.words | clause.numbers, days)
             for dates, spelled in part.dates
         )
     )
 
 
-def _is_replaced(term: str, terms: Sequence[str], clauses_alike: Iterable[ClauseContent]) -> bool:
+def _is_replaced(term: str, terms: Sequence[str], agreeing: Iterable[ClauseContent]) -> bool:
     """Return whether the source has another word in the same place: a green sofa, a red sofa."""
     place = terms.index(term)
     if not 0 < place < len(terms) - 1:
         return False
     before, after = terms[place - 1], terms[place + 1]
-    for said in clauses_alike:
-        order = said.ordered_terms
-        if before in order and after in order:
-            between = order[order.index(before) + 1 : order.index(after)]
+    for clause in agreeing:
+        others = clause.ordered_terms
+        if before in others and after in others:
+            between = others[others.index(before) + 1 : others.index(after)]
             if len(between) == 1 and between[0] not in terms:
                 return True
     return False

@@ -61,10 +61,10 @@ def build_unique_suffix(new_id: str, last_message: str) -> str:
         last_message: The last message of the entry, as `describe_message` returns it, redacted.
     """
     size = _UUID_BYTES - _DIGEST_BYTES
-    made = blake2b(new_id.encode(), digest_size=size).digest() + bytes.fromhex(
+    digest = blake2b(new_id.encode(), digest_size=size).digest() + bytes.fromhex(
         digest_message(last_message)
     )
-    return str(UUID(bytes=made, version=4))
+    return str(UUID(bytes=digest, version=4))
 
 
 def digest_message(message: str) -> str:
@@ -134,16 +134,16 @@ def find_compressed_prefix(
         describe: Returns the text of a message from which its digest was computed.
     """
     start = _find_first_message(history)
-    said = history[start:]
+    entries = history[start:]
     if not digests or any(_is_summary(each) for each in history[:start]):
         return CompressedPrefix()
     if (
-        0 < consolidated <= len(said)
-        and digest_message(describe(said[consolidated - 1])) == digests[-1]
+        0 < consolidated <= len(entries)
+        and digest_message(describe(entries[consolidated - 1])) == digests[-1]
     ):
         return CompressedPrefix(consolidated, len(digests))
     places: dict[str, int] = {}
-    for place, entry in enumerate(said):
+    for place, entry in enumerate(entries):
         places.setdefault(digest_message(describe(entry)), place)
     for count in range(len(digests), 0, -1):
         if digests[count - 1] in places:
@@ -167,11 +167,11 @@ def split_history(
     start = _find_first_message(history)
     head = tuple(each for each in history[:start] if not _is_summary(each))
     summary = "\n".join(_strip_mark(each) for each in history[:start] if _is_summary(each))
-    said = history[start:]
-    cut = _find_cut(said, kept_count)
+    entries = history[start:]
+    cut = _find_cut(entries, kept_count)
     compressed_count = min(compressed_count, cut)
     return HistoryParts(
-        head, summary, compressed_count, tuple(said[compressed_count:cut]), tuple(said[cut:])
+        head, summary, compressed_count, tuple(entries[compressed_count:cut]), tuple(entries[cut:])
     )
 
 
@@ -181,19 +181,19 @@ def replace_with_summary(parts: HistoryParts, summary: str) -> list[HistoryMessa
     The summary is part of a system message, so it is escaped: text from tools and users that tries
     to instruct the model becomes a quotation.
     """
-    said = "\n".join(render_document_lines(summary))
-    told: list[HistoryMessage] = (
-        [{"role": "system", "content": f"{SUMMARY_MARK} {said}"}] if said else []
+    text = "\n".join(render_document_lines(summary))
+    summary_messages: list[HistoryMessage] = (
+        [{"role": "system", "content": f"{SUMMARY_MARK} {text}"}] if text else []
     )
-    return [*parts.head, *told, *parts.kept]
+    return [*parts.head, *summary_messages, *parts.kept]
 
 
 def select_newest(lines: Sequence[str], costs: Sequence[int], budget: float) -> list[str]:
     """Return the newest lines that fit the budget, in order; at least the newest."""
     if not lines:
         return []
-    held = list(accumulate(reversed(costs)))
-    count = max(1, sum(cost <= budget for cost in held))
+    totals = list(accumulate(reversed(costs)))
+    count = max(1, sum(cost <= budget for cost in totals))
     return list(lines[len(lines) - count :])
 
 
@@ -211,14 +211,14 @@ def get_text(entry: object) -> str:
 
 def describe_message(entry: HistoryMessage) -> str:
     """Return the text of a message, its tool calls, and placeholders for its other parts."""
-    besides = (
+    fields = (
         f"[{_get_field(part, 'type')}]"
         for part in _get_parts(entry)
         if not _get_part_text(part)
         and _get_field(part, "type") not in (None, "text", "tool_use", "tool_result")
     )
     return "\n".join(
-        filter(None, (get_text(entry), *besides, *map(_describe_call, _get_calls(entry))))
+        filter(None, (get_text(entry), *fields, *map(_describe_call, _get_calls(entry))))
     )
 
 
@@ -236,15 +236,15 @@ def is_user_message(entry: HistoryMessage) -> bool:
 
 def pack_texts(texts: Sequence[str], max_chars: int) -> list[str]:
     """Join texts, one per line, into as few texts of at most `max_chars` characters as possible."""
-    made = [""]
+    packed = [""]
     for text in texts:
         line = text.strip()
         for start in range(0, len(line), max_chars):
             piece = line[start : start + max_chars]
-            if len(made[-1]) + len(piece) >= max_chars:
-                made.append("")
-            made[-1] = f"{made[-1]}\n{piece}" if made[-1] else piece
-    return [text for text in made if text]
+            if len(packed[-1]) + len(piece) >= max_chars:
+                packed.append("")
+            packed[-1] = f"{packed[-1]}\n{piece}" if packed[-1] else piece
+    return [text for text in packed if text]
 
 
 def _find_first_message(history_messages: Sequence[HistoryMessage]) -> int:
@@ -279,14 +279,14 @@ def _get_calls(entry: HistoryMessage) -> list[object]:
     """Return the tool calls of a message, in the format of OpenAI or Anthropic."""
     called = entry.get("tool_calls")
     uses = [part for part in _get_parts(entry) if _get_field(part, "type") == "tool_use"]
-    found = [*(called if isinstance(called, list | tuple) else [called]), *uses]
-    return [each for each in (*found, entry.get("function_call")) if each]
+    calls = [*(called if isinstance(called, list | tuple) else [called]), *uses]
+    return [each for each in (*calls, entry.get("function_call")) if each]
 
 
 def _describe_call(call: object) -> str:
-    named = _get_field(call, "function") or call
-    given = _get_field(named, "arguments") or _get_field(named, "input") or ""
-    return f"[calls {_get_field(named, 'name')}: {given}"[:MAX_CALL_CHARS] + "]"
+    function = _get_field(call, "function") or call
+    arguments = _get_field(function, "arguments") or _get_field(function, "input") or ""
+    return f"[calls {_get_field(function, 'name')}: {arguments}"[:MAX_CALL_CHARS] + "]"
 
 
 def _get_parts(entry: object) -> list[object]:

@@ -70,9 +70,9 @@ def centroid(stored: NDArray[np.int8]) -> NDArray[np.float64] | None:
     for start in range(0, len(stored), _NORMALISE_BLOCK_ROWS):
         block = stored[start : start + _NORMALISE_BLOCK_ROWS]
         lengths = norms(block)
-        pointing = lengths > 0
-        total += (block[pointing] / lengths[pointing, None]).sum(axis=0)
-        count += int(pointing.sum())
+        is_nonzero = lengths > 0
+        total += (block[is_nonzero] / lengths[is_nonzero, None]).sum(axis=0)
+        count += int(is_nonzero.sum())
     return total / count if count else None
 
 
@@ -101,10 +101,10 @@ def find_nearest_before(stored: NDArray[np.int8]) -> tuple[NDArray[np.int64], ND
     units = stored.astype(np.float32) / lengths[:, None]
     for start in range(0, count, NEAREST_BLOCK_ROWS):
         end = min(start + NEAREST_BLOCK_ROWS, count)
-        found = units[start:end] @ units[:end].T
-        found[:, start:][np.triu_indices(end - start)] = -1.0  # itself and its successors
-        rows[start:end] = found.argmax(axis=1)
-        best[start:end] = found.max(axis=1)
+        block_cosines = units[start:end] @ units[:end].T
+        block_cosines[:, start:][np.triu_indices(end - start)] = -1.0  # itself and its successors
+        rows[start:end] = block_cosines.argmax(axis=1)
+        best[start:end] = block_cosines.max(axis=1)
     rows[:1], best[:1] = -1, -1.0
     return rows, best
 

@@ -83,13 +83,13 @@ class SentenceLearning:
 
 
 def _find_memorable_sentences(content: str) -> Iterator[str]:
-    told = 0
+    count = 0
     for span, _cues in find_cue_sentences(content):
         sentence = span.extract(content)
         is_short = len(sentence) <= MAX_SENTENCE_CHARS
         is_kept = is_short and not sentence.endswith("?") and not _is_meaningless(sentence)
-        if told < MAX_SENTENCES and is_kept:
-            told += 1
+        if count < MAX_SENTENCES and is_kept:
+            count += 1
             yield sentence
 
 
@@ -130,11 +130,11 @@ class ExchangeLearning:
         kind, importance = self.classifier.classify(messages[places[0]].content, Origin.USER)
         if kind in PERSONAL_KINDS:
             places = places[:1]
-        said, *reply = (messages[place].content for place in places)
-        spoken = messages[places[0] : places[-1] + 1]
-        *_, origin = resolve_origins(each.role for each in spoken)
+        request, *reply = (messages[place].content for place in places)
+        exchange = messages[places[0] : places[-1] + 1]
+        *_, origin = resolve_origins(each.role for each in exchange)
         return LearnedMemory(
-            content=format_exchange(said, *reply, max_chars=self.max_chars),
+            content=format_exchange(request, *reply, max_chars=self.max_chars),
             places=places,
             kind=kind,
             importance=importance,
@@ -160,8 +160,8 @@ def _find_reply(messages: Sequence[Message], question: int) -> int | None:
         role = messages[place].role
         if role is not None and role.is_person:
             break
-        is_said = role is Role.ASSISTANT and messages[place].content.strip()
-        reply = place if is_said else reply
+        has_reply = role is Role.ASSISTANT and messages[place].content.strip()
+        reply = place if has_reply else reply
     return reply
 
 
@@ -179,15 +179,15 @@ def group_exchanges(
         open_since: See above.
     """
     by_session: dict[str, list[list[Message]]] = {}
-    begun: list[list[Message]] = []
+    exchanges: list[list[Message]] = []
     for message in messages:
         groups = by_session.setdefault(message.session_id, [])
         if not groups or _is_new_exchange(message, groups[-1]):
             groups.append([])
-            begun.append(groups[-1])
+            exchanges.append(groups[-1])
         groups[-1].append(message)
     last = {id(groups[-1]) for groups in by_session.values()}
-    for group in begun:
+    for group in exchanges:
         if id(group) not in last or not _is_open(group, open_since):
             yield tuple(group)
 
@@ -227,8 +227,8 @@ def truncate_text(text: str, max_chars: int) -> str:
         return ""
     ends = [span.end for span in sentences(text[: room + 1])][:-1]  # the last one is truncated
     end = ends[-1] if ends else text.rfind(" ", 0, room + 1)
-    kept = text[: end if end > 0 else room].rstrip()
-    return f"{kept}{_ELLIPSIS}" if kept else ""
+    truncated = text[: end if end > 0 else room].rstrip()
+    return f"{truncated}{_ELLIPSIS}" if truncated else ""
 
 
 # --- Messages of an exchange
@@ -246,10 +246,13 @@ def build_messages(
     An empty reply counts as none, such as a mere tool call.
     """
     learn = action.strip().upper() != IGNORE_ACTION
-    asked = Message(None, user, Role.USER, at, learn=learn)
+    user_message = Message(None, user, Role.USER, at, learn=learn)
     if assistant is None or not str(assistant).strip():
-        return [asked]
-    return [asked, Message(None, assistant, Role.ASSISTANT, at, learn=learn and not is_truncated)]
+        return [user_message]
+    return [
+        user_message,
+        Message(None, assistant, Role.ASSISTANT, at, learn=learn and not is_truncated),
+    ]
 
 
 # --- Actions of embodied assistants
@@ -265,7 +268,7 @@ def split_action(reply: str) -> tuple[str, str]:
 
     Without such a line the action is `SPEAK`.
     """
-    found = _ACTION_LINE.match(reply)
-    if found is None:
+    match = _ACTION_LINE.match(reply)
+    if match is None:
         return SPEAK_ACTION, reply.strip()
-    return found[1], reply[found.end() :].strip()
+    return match[1], reply[match.end() :].strip()

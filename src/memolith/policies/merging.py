@@ -53,7 +53,7 @@ class Candidate:
         tags: The tags.
         key: The key, if any.
         origin: The origin of the statement.
-        said_at: When it was said, or was true; None: unknown.
+        stated_at: When it was said, or was true; None: unknown.
         has_expiry: Whether it expires.
     """
 
@@ -63,7 +63,7 @@ class Candidate:
     tags: tuple[str, ...] = ()
     key: str | None = None
     origin: Origin = Origin.USER
-    said_at: datetime | None = None
+    stated_at: datetime | None = None
     has_expiry: bool = False
 
 
@@ -225,8 +225,8 @@ class SameTextMerging:
     ) -> Decision:
         """Return `Restate` for a memory with the same words, otherwise `Insert`."""
         del nearest
-        known = find_same_fact(candidate.key, same)
-        return Insert() if known is None else Restate(known.id)
+        existing = find_same_fact(candidate.key, same)
+        return Insert() if existing is None else Restate(existing.id)
 
     def apply_verdict(self, candidate: Candidate, existing: Memory, verdict: Verdict) -> Decision:
         """Return `Insert`; no arbitrator is ever asked."""
@@ -300,7 +300,7 @@ class IdenticalTextMerging(_NoArbitration):
     ) -> Decision:
         """Return `Restate` for the oldest active memory with that text, otherwise `Insert`."""
         del nearest
-        known = next(
+        existing = next(
             (
                 memory
                 for memory in same
@@ -308,7 +308,7 @@ class IdenticalTextMerging(_NoArbitration):
             ),
             None,
         )
-        return Insert() if known is None else Restate(known.id)
+        return Insert() if existing is None else Restate(existing.id)
 
 
 # --- Merging of `companion`
@@ -338,9 +338,9 @@ class SimilarityMerging:
         self, candidate: Candidate, same: Sequence[Memory], nearest: SimilarMemory | None
     ) -> Decision:
         """Return `Rewrite` to join a memory, or `Restate` if that changes nothing."""
-        known = find_same_fact(candidate.key, same)
-        if known is not None:
-            return self._join(candidate, known, known.content)
+        existing = find_same_fact(candidate.key, same)
+        if existing is not None:
+            return self._join(candidate, existing, existing.content)
         if nearest is None or candidate.key is not None or nearest.similarity <= self.threshold:
             return Insert()
         content = join_texts(nearest.memory.content, candidate.content)
@@ -353,14 +353,14 @@ class SimilarityMerging:
         del candidate, existing, verdict
         return Insert()
 
-    def _join(self, candidate: Candidate, known: Memory, content: str) -> Decision:
-        kind = min(known.kind, candidate.kind, key=self._priority)
-        importance = max(known.importance, candidate.importance)
-        tags = tuple(sorted({*known.tags, *candidate.tags}))
-        as_it_is = (known.content, known.kind, candidate.importance)
-        if (content, kind, importance) == as_it_is:
-            return Restate(known.id)
-        return Rewrite(known.id, content, kind, importance, tags)
+    def _join(self, candidate: Candidate, existing: Memory, content: str) -> Decision:
+        kind = min(existing.kind, candidate.kind, key=self._priority)
+        importance = max(existing.importance, candidate.importance)
+        tags = tuple(sorted({*existing.tags, *candidate.tags}))
+        unchanged = (existing.content, existing.kind, candidate.importance)
+        if (content, kind, importance) == unchanged:
+            return Restate(existing.id)
+        return Rewrite(existing.id, content, kind, importance, tags)
 
     def _priority(self, kind: str) -> int:
         return self.kinds.index(kind) if kind in self.kinds else len(self.kinds)
@@ -393,9 +393,9 @@ class ThresholdMerging:
         self, candidate: Candidate, same: Sequence[Memory], nearest: SimilarMemory | None
     ) -> Decision:
         """Return `Rewrite` for a known memory, `AskArbitrator` for a similar one, else `Insert`."""
-        known = _find_same_memory(candidate, same)
-        if known is not None:
-            return _build_update(candidate, known, candidate.content)
+        existing = _find_same_memory(candidate, same)
+        if existing is not None:
+            return _build_update(candidate, existing, candidate.content)
         if nearest is None or candidate.key is not None:
             return Insert()
         if nearest.similarity >= self.auto_merge:
@@ -461,6 +461,6 @@ def _find_same_memory(candidate: Candidate, same: Sequence[Memory]) -> Memory | 
     )
 
 
-def _build_update(candidate: Candidate, known: Memory, content: str) -> Rewrite:
-    tags = tuple(sorted({*known.tags, *candidate.tags}))
-    return Rewrite(known.id, content, candidate.kind, candidate.importance, tags)
+def _build_update(candidate: Candidate, existing: Memory, content: str) -> Rewrite:
+    tags = tuple(sorted({*existing.tags, *candidate.tags}))
+    return Rewrite(existing.id, content, candidate.kind, candidate.importance, tags)

@@ -56,16 +56,16 @@ def remove_matching_sentences(text: str, is_removed: Callable[[str], bool]) -> s
 
 def join_texts(first: str, second: str) -> str:
     """Append the sentences of another text that are not in the first, each once."""
-    said = set(sentence_keys(first))
+    seen_keys = set(sentence_keys(first))
 
-    def is_said(sentence: str) -> bool:
+    def is_repeated(sentence: str) -> bool:
         key = _sentence_key(sentence)
-        known = key in said
-        said.add(key)
-        return known
+        is_known = key in seen_keys
+        seen_keys.add(key)
+        return is_known
 
-    more = _filter_sentences(second, is_said)
-    return f"{first}\n{more}" if more else first
+    added = _filter_sentences(second, is_repeated)
+    return f"{first}\n{added}" if added else first
 
 
 def _filter_sentences(text: str, is_removed: Callable[[str], bool]) -> str:
@@ -78,8 +78,8 @@ def _filter_sentences(text: str, is_removed: Callable[[str], bool]) -> str:
         elif not pieces:
             pieces.append(text[end : span.start])
         end = span.end
-    kept = "".join(pieces)
-    return kept.strip()
+    joined = "".join(pieces)
+    return joined.strip()
 
 
 def _sentence_key(sentence: str) -> str:
@@ -121,20 +121,20 @@ class ParaphraseDetector:
             return True
         if find_support(sentence, self.sources):
             return True
-        held = words_and_numbers(sentence)
+        words = words_and_numbers(sentence)
         terms = frozenset(content_terms(sentence))
-        return any(self._is_paraphrase(each, sentence, terms, held) for each in self.forgotten)
+        return any(self._is_paraphrase(each, sentence, terms, words) for each in self.forgotten)
 
     def _is_paraphrase(
         self,
         forgotten: _ForgottenSentence,
         sentence: str,
         terms: frozenset[str],
-        held: frozenset[str],
+        words: frozenset[str],
     ) -> bool:
-        if len(forgotten.names) >= MIN_PARAPHRASE_NAMES and forgotten.names <= held:
+        if len(forgotten.names) >= MIN_PARAPHRASE_NAMES and forgotten.names <= words:
             return True
-        if not forgotten.names <= held or terms.isdisjoint(forgotten.terms):
+        if not forgotten.names <= words or terms.isdisjoint(forgotten.terms):
             return False
         return bool(
             find_support(forgotten.text, read_sources([sentence], names=self.sources.names))
@@ -142,22 +142,22 @@ class ParaphraseDetector:
 
 
 def build_paraphrase_detector(
-    texts: Sequence[str], said_on: Sequence[date | None] = (), names: Iterable[str] = ()
+    texts: Sequence[str], dates: Sequence[date | None] = (), names: Iterable[str] = ()
 ) -> ParaphraseDetector:
     """Return a detector for paraphrases of texts. It compares words, not meaning.
 
     Args:
         texts: The texts.
-        said_on: The date of each text, None if unknown; empty: all unknown.
+        dates: The date of each text, None if unknown; empty: all unknown.
         names: Names of the owner, whom "I" denotes.
     """
-    told = (span.extract(text) for text in texts for span in sentences(text))
+    forgotten = (span.extract(text) for text in texts for span in sentences(text))
     parts = (
         _ForgottenSentence(each, frozenset(content_terms(each)), names_and_numbers(each))
-        for each in told
+        for each in forgotten
     )
     return ParaphraseDetector(
         frozenset().union(*map(sentence_keys, texts)),
-        read_sources(texts, said_on, names),
+        read_sources(texts, dates, names),
         tuple(each for each in parts if len(each.terms) + len(each.names) >= MIN_PARAPHRASE_TERMS),
     )

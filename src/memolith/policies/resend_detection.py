@@ -79,7 +79,7 @@ def read_conversation(owner_id: str, history: Sequence[HistoryMessage]) -> Resen
         end -= 1
     names = _find_speaker_names(history)
     chain, replies = _digest("begin"), 0
-    said: list[HistoryTurn] = []
+    turns: list[HistoryTurn] = []
     for entry in history[:end]:
         role, text = _get_role(entry), clean_or_empty(get_text(entry))
         if role is Role.USER:
@@ -94,8 +94,8 @@ def read_conversation(owner_id: str, history: Sequence[HistoryMessage]) -> Resen
             replies += role is Role.ASSISTANT and bool(text)
         if role is not None and text:
             speaker = entry.get("name") if len(names) > 1 and role is Role.USER else None
-            said.append(_build_turn(owner_id, role, text, _ID_PREFIX + path, speaker))
-    return ResentConversation(tuple(said), _ID_PREFIX + _build_reply_path(chain, replies))
+            turns.append(_build_turn(owner_id, role, text, _ID_PREFIX + path, speaker))
+    return ResentConversation(tuple(turns), _ID_PREFIX + _build_reply_path(chain, replies))
 
 
 def find_new_turns(
@@ -148,16 +148,16 @@ def clean_or_empty(text: str) -> str:
 
 def find_last_user_text(history: Sequence[HistoryMessage]) -> str:
     """Return the last text of the user, as it is stored, or ""."""
-    spoken = (get_text(each) for each in reversed(history) if _get_role(each) is Role.USER)
-    return next((text for text in map(clean_or_empty, spoken) if text), "")
+    texts = (get_text(each) for each in reversed(history) if _get_role(each) is Role.USER)
+    return next((text for text in map(clean_or_empty, texts) if text), "")
 
 
 def _build_turn(owner_id: str, role: Role, text: str, path: str, name: object) -> HistoryTurn:
-    said = HistoryTurn(role, text, path)
+    turn = HistoryTurn(role, text, path)
     if not isinstance(name, str):
-        return said
+        return turn
     is_name = _SPEAKER_NAME.fullmatch(name) is not None and not contains_secrets(name)
-    return replace(said, role=get_role(name, owner_id), speaker=name if is_name else None)
+    return replace(turn, role=get_role(name, owner_id), speaker=name if is_name else None)
 
 
 def _find_speaker_names(history: Sequence[HistoryMessage]) -> set[str]:
@@ -179,16 +179,16 @@ def _fingerprint(entry: HistoryMessage) -> str:
     """Return the identity of a message: name, cleaned text, and all other parts unchanged."""
     content: Any = entry.get("content")
     parts = content if isinstance(content, list) else []
-    besides = [
+    attachments = [
         part for part in parts if not isinstance(part, Mapping) or part.get("type") != "text"
     ]
-    told = [str(entry.get("name", "")), clean_text(get_text(entry)), besides]
-    return json.dumps(told, sort_keys=True, default=str)
+    fields = [str(entry.get("name", "")), clean_text(get_text(entry)), attachments]
+    return json.dumps(fields, sort_keys=True, default=str)
 
 
 def _digest(*parts: str) -> str:
-    made = blake2b(digest_size=_DIGEST_BYTES)
+    digest = blake2b(digest_size=_DIGEST_BYTES)
     for part in parts:
-        told = part.encode("utf-8", "surrogatepass")
-        made.update(len(told).to_bytes(8, "big") + told)
-    return made.hexdigest()
+        data = part.encode("utf-8", "surrogatepass")
+        digest.update(len(data).to_bytes(8, "big") + data)
+    return digest.hexdigest()

@@ -86,13 +86,13 @@ def find_signals(text: str, *, tokens: int) -> SalienceSignals:
     )
 
 
-def compute_salience(found: SalienceSignals) -> float:
+def compute_salience(signals: SalienceSignals) -> float:
     """Return 0..1: named entity 0.3, number or date 0.2, preference 0.4, technical term 0.1."""
     total = (
-        _NAMED_ENTITY * found.named_entity
-        + _NUMBER_OR_DATE * found.number_or_date
-        + _PREFERENCE * found.preference
-        + _TECHNICAL_TERM * found.technical_term
+        _NAMED_ENTITY * signals.named_entity
+        + _NUMBER_OR_DATE * signals.number_or_date
+        + _PREFERENCE * signals.preference
+        + _TECHNICAL_TERM * signals.technical_term
     )
     return min(max(round(total, _DIGITS), 0.0), 1.0)
 

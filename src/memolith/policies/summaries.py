@@ -90,7 +90,7 @@ def check_summary(
     texts: Sequence[str],
     limits: SummaryLimits,
     *,
-    said_on: Sequence[date | None] = (),
+    dates: Sequence[date | None] = (),
     names: Iterable[str] = (),
 ) -> SummaryCheck:
     """Check a summary against its sources, by words and numbers, not by meaning.
@@ -99,29 +99,29 @@ def check_summary(
         summary: One paragraph, or a document in sections.
         texts: The sources.
         limits: The limits to check.
-        said_on: The date of each text, None if unknown, to resolve "yesterday"; empty: all unknown.
+        dates: The date of each text, None if unknown, to resolve "yesterday"; empty: all unknown.
         names: Names of the speakers, which the sources need not contain.
     """
-    said = "\n".join(line for line in summary.splitlines() if not line.rstrip().endswith(":"))
-    if not count_words(said):
+    prose = "\n".join(line for line in summary.splitlines() if not line.rstrip().endswith(":"))
+    if not count_words(prose):
         return SummaryCheck((SummaryProblem.EMPTY,))
-    kept, expected = _count_kept(said, texts, limits)
-    invented = count_ungrounded(said, read_sources(texts, said_on, names))
-    found = {
-        SummaryProblem.TOO_LONG: _is_too_long(said, limits),
-        SummaryProblem.REPEATS: has_repetition(said),
-        SummaryProblem.LOSES: kept < expected,
+    kept_count, expected = _count_kept(prose, texts, limits)
+    invented = count_ungrounded(prose, read_sources(texts, dates, names))
+    problems = {
+        SummaryProblem.TOO_LONG: _is_too_long(prose, limits),
+        SummaryProblem.REPEATS: has_repetition(prose),
+        SummaryProblem.LOSES: kept_count < expected,
         SummaryProblem.INVENTS: invented > limits.max_invented,
     }
     return SummaryCheck(
-        tuple(one for one, holds in found.items() if holds), kept, expected, invented
+        tuple(one for one, applies in problems.items() if applies), kept_count, expected, invented
     )
 
 
 def has_repetition(text: str) -> bool:
     """Return whether a text repeats a sentence, or loops."""
-    said = [frozenset(content_terms(span.extract(text))) for span in sentences(text)]
-    long = [terms for terms in said if len(terms) >= MIN_REPETITION_WORDS]
+    term_sets = [frozenset(content_terms(span.extract(text))) for span in sentences(text)]
+    long = [terms for terms in term_sets if len(terms) >= MIN_REPETITION_WORDS]
     return any(
         word_overlap(one, other) >= REPETITION_OVERLAP for one, other in combinations(long, 2)
     ) or _has_loop(text.lower().split())
@@ -140,17 +140,17 @@ def _has_loop(words: Sequence[str]) -> bool:
     return max(runs.values(), default=0) >= MIN_LOOP_RUNS
 
 
-def _is_too_long(said: str, limits: SummaryLimits) -> bool:
-    if count_words(said) > limits.max_words:
+def _is_too_long(text: str, limits: SummaryLimits) -> bool:
+    if count_words(text) > limits.max_words:
         return True
-    return limits.max_sentences is not None and len(sentences(said)) > limits.max_sentences
+    return limits.max_sentences is not None and len(sentences(text)) > limits.max_sentences
 
 
-def _count_kept(said: str, texts: Iterable[str], limits: SummaryLimits) -> tuple[int, int]:
+def _count_kept(text: str, texts: Iterable[str], limits: SummaryLimits) -> tuple[int, int]:
     """Return the number of preserved names and numbers, and the minimum number."""
-    told = frozenset[str]().union(*map(names_and_numbers, texts))
-    expected = limits.min_kept_share * min(len(told), limits.expected)
-    return len(told & words_and_numbers(said)), int(expected)
+    source_terms = frozenset[str]().union(*map(names_and_numbers, texts))
+    expected = limits.min_kept_share * min(len(source_terms), limits.expected)
+    return len(source_terms & words_and_numbers(text)), int(expected)
 
 
 # --- Extractive summaries
@@ -191,14 +191,14 @@ def find_candidates(messages: Iterable[tuple[str, str]]) -> tuple[SentenceCandid
     Args:
         messages: Pairs of speaker and text, in order.
     """
-    found = (
-        SentenceCandidate(" ".join(sentence.split()), who)
-        for who, content in messages
+    candidates = (
+        SentenceCandidate(" ".join(sentence.split()), speaker)
+        for speaker, content in messages
         if not is_suspicious(content)
         for sentence in (span.extract(content) for span in sentences(content))
         if _is_statement(sentence)
     )
-    return tuple(one for one, _ in zip(found, range(MAX_CANDIDATES), strict=False))
+    return tuple(one for one, _ in zip(candidates, range(MAX_CANDIDATES), strict=False))
 
 
 def extract_summary(
@@ -224,17 +224,17 @@ def extract_summary(
     terms = [frozenset(content_terms(one.text)) for one in candidates]
     stored = None if vectors is None else quantise(vectors)
     nearness = _score_by_terms(terms) if stored is None else _score_by_vectors(stored)
-    order = sorted(range(len(candidates)), key=lambda place: (-nearness[place], place))
-    taken: list[int] = []
-    left = max_words
-    for place in order:
+    ranked = sorted(range(len(candidates)), key=lambda place: (-nearness[place], place))
+    selected: list[int] = []
+    words_left = max_words
+    for place in ranked:
         cost = count_words(candidates[place].text)
-        if len(taken) == max_sentences:
+        if len(selected) == max_sentences:
             break
-        if cost <= left and not _is_repetition(place, taken, terms, stored):
-            taken.append(place)
-            left -= cost
-    return _format_summary([candidates[place] for place in sorted(taken)])
+        if cost <= words_left and not _is_repetition(place, selected, terms, stored):
+            selected.append(place)
+            words_left -= cost
+    return _format_summary([candidates[place] for place in sorted(selected)])
 
 
 def _is_statement(sentence: str) -> bool:
@@ -252,37 +252,37 @@ def _score_by_vectors(stored: NDArray[np.int8]) -> list[float]:
     return [float(cosine) for cosine in cosines(stored, quantise(centre))]
 
 
-def _score_by_terms(said: Sequence[frozenset[str]]) -> list[float]:
+def _score_by_terms(term_sets: Sequence[frozenset[str]]) -> list[float]:
     """Return the cosine of each sentence to the centroid of all, by terms."""
     centre: defaultdict[str, float] = defaultdict(float)
-    for terms in said:
+    for terms in term_sets:
         for term in terms:
             centre[term] += 1 / math.sqrt(len(terms))
     return [
         sum(centre[term] for term in sorted(terms)) / math.sqrt(len(terms)) if terms else 0.0
-        for terms in said
+        for terms in term_sets
     ]
 
 
 def _is_repetition(
     place: int,
-    taken: Sequence[int],
+    selected: Sequence[int],
     terms: Sequence[frozenset[str]],
     stored: NDArray[np.int8] | None,
 ) -> bool:
-    if any(word_overlap(terms[place], terms[other]) >= REPETITION_OVERLAP for other in taken):
+    if any(word_overlap(terms[place], terms[other]) >= REPETITION_OVERLAP for other in selected):
         return True
-    if stored is None or not taken:
+    if stored is None or not selected:
         return False
-    return bool((cosines(stored[list(taken)], stored[place]) >= DUPLICATE_COSINE).any())
+    return bool((cosines(stored[list(selected)], stored[place]) >= DUPLICATE_COSINE).any())
 
 
-def _format_summary(taken: Sequence[SentenceCandidate]) -> str:
-    return " ".join([EXTRACT_MARK, *_iter_lines(taken)]) if taken else ""
+def _format_summary(selected: Sequence[SentenceCandidate]) -> str:
+    return " ".join([EXTRACT_MARK, *_iter_lines(selected)]) if selected else ""
 
 
-def _iter_lines(taken: Iterable[SentenceCandidate]) -> Iterator[str]:
+def _iter_lines(selected: Iterable[SentenceCandidate]) -> Iterator[str]:
     last = ""
-    for one in taken:
+    for one in selected:
         yield f"{one.speaker}: {one.text}" if one.speaker and one.speaker != last else one.text
         last = one.speaker

@@ -65,13 +65,13 @@ def resolve_origins(roles: Iterable[Role | None]) -> list[Origin]:
     After messages from tools or other people, an assistant may merely repeat them. From then on it
     counts as the least trusted of them.
     """
-    said, assistant = [], Origin.ASSISTANT
+    resolved, assistant = [], Origin.ASSISTANT
     for role in roles:
         origin = get_origin(role)
         if origin in _EXTERNAL_ORIGINS and role is not Role.SYSTEM:
             assistant = get_least_trusted(assistant, origin)
-        said.append(assistant if role is Role.ASSISTANT else origin)
-    return said
+        resolved.append(assistant if role is Role.ASSISTANT else origin)
+    return resolved
 
 
 def can_have_kind(origin: Origin, kind: str) -> bool:
@@ -106,6 +106,6 @@ def find_quarantined(
     traits: NDArray[np.int32], by_user: NDArray[np.bool_]
 ) -> NDArray[np.bool_] | None:
     """Return a mask of the items that await review; None if there are none."""
-    marked = (traits & int(Trait.SUSPICIOUS | Trait.REVIEWED)) == int(Trait.SUSPICIOUS)
-    waiting: NDArray[np.bool_] = marked & ~by_user
-    return waiting if waiting.any() else None
+    suspicious = (traits & int(Trait.SUSPICIOUS | Trait.REVIEWED)) == int(Trait.SUSPICIOUS)
+    quarantined: NDArray[np.bool_] = suspicious & ~by_user
+    return quarantined if quarantined.any() else None

@@ -136,6 +136,6 @@ def chunks(settings: ChunksSettings = ChunksSettings(), top_k: int = DEFAULT_TOP
 
 def _build_sizes(min_tokens: int, max_tokens: int) -> ChunkSizes:
     """Scale the hard limit of unsplittable blocks with the maximum chunk size."""
-    usual = ChunkSizes()
-    hard = max_tokens * usual.hard_max_tokens // usual.max_tokens
-    return ChunkSizes(min_tokens, max_tokens, hard)
+    defaults = ChunkSizes()
+    hard_max = max_tokens * defaults.hard_max_tokens // defaults.max_tokens
+    return ChunkSizes(min_tokens, max_tokens, hard_max)

@@ -86,15 +86,15 @@ def companion(
     settings: CompanionSettings = CompanionSettings(), top_k: int = DEFAULT_TOP_K
 ) -> Profile:
     """Return the profile, configured by `settings`."""
-    judging = CueClassifier(get_companion_kind)
+    classifier = CueClassifier(get_companion_kind)
     return Profile(
         name="companion",
         description="a personal assistant that must not call a model to learn",
         kinds=KINDS,
         standard_kinds=MappingProxyType({kind: kind for kind in KINDS}),
         own_kinds=MappingProxyType(_OWN_KINDS),
-        classifier=judging,
-        learning=ExchangeLearning(judging),
+        classifier=classifier,
+        learning=ExchangeLearning(classifier),
         merging=SimilarityMerging(KINDS, settings.merge_threshold),
         ranking=FreshnessRanking(
             floor=settings.rag_threshold,

@@ -65,10 +65,10 @@ def count_fitting_turns(costs: Sequence[int], budget: int) -> int:
         costs: The cost of each turn, in tokens.
         budget: The budget for all turns, in tokens.
     """
-    left = budget
+    remaining = budget
     for number, cost in enumerate(reversed(costs)):
-        left -= cost
-        if left < 0 and number:
+        remaining -= cost
+        if remaining < 0 and number:
             return number
     return len(costs)
 

@@ -88,8 +88,8 @@ def build_transcript_turn(message: Message) -> TranscriptTurn:
     """Return a message as a turn, labelled with its role and its speaker's name, if known."""
     role = str(message.role or Role.USER)
     name = " ".join(_NON_NAME_CHARS.sub(" ", message.speaker or "").split())[:_MAX_SPEAKER_CHARS]
-    is_said = name.casefold() not in {"", role}
-    return TranscriptTurn(message.content, f"{role} ({name})" if is_said else role, message.at)
+    has_name = name.casefold() not in {"", role}
+    return TranscriptTurn(message.content, f"{role} ({name})" if has_name else role, message.at)
 
 
 def format_transcript(
@@ -130,9 +130,9 @@ def _shorten(content: str, max_chars: int) -> str:
 def _allocate_chars(lengths: Sequence[int], budget: int) -> list[int]:
     """Distribute a budget of characters over texts; short texts fit in full first."""
     rooms = [0] * len(lengths)
-    left = budget
+    remaining = budget
     by_length = sorted(range(len(lengths)), key=lambda place: lengths[place])
-    for taken, place in enumerate(by_length):
-        rooms[place] = min(lengths[place], left // (len(lengths) - taken))
-        left -= rooms[place]
+    for index, place in enumerate(by_length):
+        rooms[place] = min(lengths[place], remaining // (len(lengths) - index))
+        remaining -= rooms[place]
     return rooms

@@ -86,7 +86,9 @@ def build_extraction_prompt(
         turns: The conversation, in order; facts refer to turns by their numbers.
         nonce: See `fence`.
     """
-    fields = "\n".join(f'- "{name}": {told}' for name, (told, _) in _build_fields(dialect).items())
+    fields = "\n".join(
+        f'- "{name}": {description}' for name, (description, _) in _build_fields(dialect).items()
+    )
     rules = _EXTRACTION_RULES.format(max_facts=MAX_FACTS, fence=FENCE_EXPLANATION, fields=fields)
     conversation = fence(format_transcript(turns), nonce, "CONVERSATION")
     return Prompt(
@@ -115,9 +117,10 @@ def parse_facts(text: str, dialect: ExtractionSchema, turn_count: int) -> tuple[
         InvalidReply: The reply has another form.
     """
     reply = parse_json_reply(text, _REPLY_TYPE)
-    given = reply.facts if isinstance(reply, _FactsReply) else reply
+    reply_facts = reply.facts if isinstance(reply, _FactsReply) else reply
     facts = (
-        _build_fact(_convert_fact(one, dialect), dialect, turn_count) for one in given[:MAX_FACTS]
+        _build_fact(_convert_fact(one, dialect), dialect, turn_count)
+        for one in reply_facts[:MAX_FACTS]
     )
     return _deduplicate_facts(fact for fact in facts if fact.content)
 
@@ -141,8 +144,8 @@ class _FactReply(msgspec.Struct):
 
 
 def _convert_fact(fact: dict[str, Any], dialect: ExtractionSchema) -> _FactReply:
-    ours = {dialect.content_field: "content", dialect.kind_field: "kind"}
-    renamed = {ours.get(name, name): value for name, value in fact.items()}
+    field_names = {dialect.content_field: "content", dialect.kind_field: "kind"}
+    renamed = {field_names.get(name, name): value for name, value in fact.items()}
     try:
         return msgspec.convert(renamed, _FactReply)
     except msgspec.ValidationError as error:
@@ -169,30 +172,30 @@ def _build_fact(reply: _FactReply, dialect: ExtractionSchema, turn_count: int) -
 
 
 def _parse_turn_numbers(numbers: list[int] | int | None, turn_count: int) -> tuple[int, ...]:
-    given = [numbers] if isinstance(numbers, int) else numbers or []
-    return tuple(sorted({number - 1 for number in given if 1 <= number <= turn_count}))
+    values = [numbers] if isinstance(numbers, int) else numbers or []
+    return tuple(sorted({number - 1 for number in values if 1 <= number <= turn_count}))
 
 
-def _parse_importance(given: int | None) -> float:
-    return min(max(given or DEFAULT_IMPORTANCE, 1), 10) / 10
+def _parse_importance(value: int | None) -> float:
+    return min(max(value or DEFAULT_IMPORTANCE, 1), 10) / 10
 
 
-def _parse_expiry(given: str | None) -> str:
-    told = (given or "").strip().casefold()
-    return told if _EXPIRY.fullmatch(told) and int(told[:-1]) > 0 else ""
+def _parse_expiry(value: str | None) -> str:
+    expiry = (value or "").strip().casefold()
+    return expiry if _EXPIRY.fullmatch(expiry) and int(expiry[:-1]) > 0 else ""
 
 
-def _parse_day(given: str | None) -> date | None:
-    found = _DATE.match((given or "").strip())
+def _parse_day(value: str | None) -> date | None:
+    match = _DATE.match((value or "").strip())
     try:
-        return date(int(found[1]), int(found[2]), int(found[3])) if found else None
+        return date(int(match[1]), int(match[2]), int(match[3])) if match else None
     except ValueError:  # the calendar has no such day
         return None
 
 
 def _build_fields(dialect: ExtractionSchema) -> dict[str, tuple[str, dict[str, Any]]]:
     """Return, for each field of a fact, its description for the model and its JSON schema."""
-    kinds = "; ".join(f'"{kind}" ({told})' for kind, told in dialect.kinds.items())
+    kinds = "; ".join(f'"{kind}" ({description})' for kind, description in dialect.kinds.items())
     fields: dict[str, tuple[str, dict[str, Any]]] = {
         "from": (
             "the numbers of the turns that say it, such as [1]",
@@ -204,11 +207,11 @@ def _build_fields(dialect: ExtractionSchema) -> dict[str, tuple[str, dict[str, A
     if dialect.has_importance:
         fields["importance"] = ("how much it matters, from 1 to 10", {"type": "integer"})
     if dialect.has_expiry:
-        told = 'how long it holds, such as "7d" or "12h"; "" where nothing limits it'
-        fields["expires_in"] = (told, {"type": "string"})
+        description = 'how long it holds, such as "7d" or "12h"; "" where nothing limits it'
+        fields["expires_in"] = (description, {"type": "string"})
     if dialect.has_dates:
-        told = "the day it happened or will, as YYYY-MM-DD; null where none is said"
-        fields["happened"] = (told, {"type": ["string", "null"]})
+        description = "the day it happened or will, as YYYY-MM-DD; null where none is said"
+        fields["happened"] = (description, {"type": ["string", "null"]})
     return fields
 
 
@@ -255,13 +258,13 @@ _VERDICT_SCHEMA = ResponseSchema(
 
 def build_arbitration_prompt(existing: str, candidate: str, nonce: str) -> Prompt:
     """Return the prompt that asks how to treat a new memory; see `fence` for the nonce."""
-    known = fence(existing, nonce, "KNOWN MEMORY")
+    known_fence = fence(existing, nonce, "KNOWN MEMORY")
     new = fence(candidate, nonce, "NEW MEMORY")
     ask = "What is to be done with the new memory? Reply in JSON."
     return Prompt(
         messages=(
             ChatMessage("system", _ARBITRATION_RULES),
-            ChatMessage("user", f"{known}\n\n{new}\n\n{ask}"),
+            ChatMessage("user", f"{known_fence}\n\n{new}\n\n{ask}"),
         ),
         schema=_VERDICT_SCHEMA,
         max_tokens=ARBITRATION_MAX_TOKENS,
@@ -275,15 +278,15 @@ def parse_verdict(text: str) -> Verdict:
     Raises:
         InvalidReply: The reply names no valid operation, or is UPDATE without content.
     """
-    given = parse_json_reply(text, _VerdictReply)
-    name = given.operation.strip().upper()
+    parsed = parse_json_reply(text, _VerdictReply)
+    name = parsed.operation.strip().upper()
     if name not in set(Operation):
         raise InvalidReply("contains no valid operation")
     operation = Operation(name)
-    content = clean_text(given.content or "") if operation is Operation.UPDATE else ""
+    content = clean_text(parsed.content or "") if operation is Operation.UPDATE else ""
     if operation is Operation.UPDATE and not content:
         raise InvalidReply("is UPDATE without content")
-    return Verdict(operation, content, given.reasoning or "")
+    return Verdict(operation, content, parsed.reasoning or "")
 
 
 class _VerdictReply(msgspec.Struct):

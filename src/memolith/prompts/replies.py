@@ -63,7 +63,7 @@ def parse_json_reply(text: str, reply_type: type[T]) -> T:
     """
     if len(text) > MAX_REPLY_CHARS:
         raise InvalidReply(f"is {len(text):,} characters long; the limit is {MAX_REPLY_CHARS:,}")
-    found: list[T] = []
+    values: list[T] = []
     problem = "contains no JSON"
     for span in _find_json_spans(_THOUGHT.sub("", text, count=1)):
         try:
@@ -71,13 +71,13 @@ def parse_json_reply(text: str, reply_type: type[T]) -> T:
         except msgspec.MsgspecError as error:
             problem = f"contains JSON of another form: {error}"
             continue
-        if value not in found:
-            found.append(value)
-    if len(found) > 1:
+        if value not in values:
+            values.append(value)
+    if len(values) > 1:
         raise InvalidReply("contains more than one answer")
-    if not found:
+    if not values:
         raise InvalidReply(problem)
-    return found[0]
+    return values[0]
 
 
 def _find_json_spans(text: str) -> Iterator[str]:

@@ -110,10 +110,10 @@ def parse_summary(text: str) -> str:
     Raises:
         InvalidReply: The reply contains no summary.
     """
-    said = " ".join(clean_text(parse_json_reply(text, _SummaryReply).summary).split())
-    if not said:
+    summary = " ".join(clean_text(parse_json_reply(text, _SummaryReply).summary).split())
+    if not summary:
         raise InvalidReply("contains an empty summary")
-    return said
+    return summary
 
 
 class _SummaryReply(msgspec.Struct):
@@ -184,7 +184,7 @@ def build_base_memory_prompt(
         facts: The best-established facts about the user.
         nonce: See `fence`.
     """
-    given = [
+    sections = [
         fence(current or _EMPTY_LIST_TEXT, nonce, "DOCUMENT"),
         fence(_format_list(summaries), nonce, "NEW SUMMARIES"),
         fence(_format_list(facts), nonce, "FACTS"),
@@ -193,7 +193,7 @@ def build_base_memory_prompt(
     return Prompt(
         messages=(
             ChatMessage("system", _BASE_MEMORY_RULES),
-            ChatMessage("user", "\n\n".join(given)),
+            ChatMessage("user", "\n\n".join(sections)),
         ),
         schema=_BASE_MEMORY_SCHEMA,
         max_tokens=BASE_MEMORY_MAX_TOKENS,
@@ -209,11 +209,11 @@ def parse_base_memory(text: str) -> str:
     Raises:
         InvalidReply: The reply has another form, or contains no note.
     """
-    given = parse_json_reply(text, _BaseMemoryReply)
+    parsed = parse_json_reply(text, _BaseMemoryReply)
     blocks = [
         "\n".join([f"{heading}:", *(f"- {note}" for note in notes)])
         for name, heading in BASE_MEMORY_SECTIONS.items()
-        if (notes := _parse_notes(getattr(given, name)))
+        if (notes := _parse_notes(getattr(parsed, name)))
     ]
     if not blocks:
         raise InvalidReply("contains no note")
@@ -227,9 +227,9 @@ class _BaseMemoryReply(msgspec.Struct):
     key_history: list[str]
 
 
-def _parse_notes(given: Sequence[str]) -> list[str]:
+def _parse_notes(texts: Sequence[str]) -> list[str]:
     """Return notes of one line each, without empty ones and duplicates."""
-    notes = (_BULLET.sub("", " ".join(clean_text(note).split())) for note in given)
+    notes = (_BULLET.sub("", " ".join(clean_text(note).split())) for note in texts)
     return list(dict.fromkeys(filter(None, notes)))
 
 

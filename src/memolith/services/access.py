@@ -72,14 +72,14 @@ class Access:
             InvalidConfiguration: The configuration or package that defines it is missing.
         """
         name = snapshot.profile or self.default_profile
-        found = self.profiles.get(name)
-        if found is None:
+        profile = self.profiles.get(name)
+        if profile is None:
             raise InvalidConfiguration(
                 "profile",
                 f"owner {snapshot.owner_id!r} has the profile {name!r}, which no configuration or"
                 " package defines: add it again, or switch the owner to another profile",
             )
-        return found
+        return profile
 
     def find_profile(self, owner_id: str) -> Profile | None:
         """Return the owner's profile; None: its definition is missing."""
@@ -147,10 +147,10 @@ class AccessCounter:
         """Count one access, now, of each memory."""
         now = self._clock.now()
         with self._lock:
-            waiting = self._pending.setdefault(owner_id, {})
+            pending = self._pending.setdefault(owner_id, {})
             for id_ in ids:
-                waiting[id_] = (waiting.get(id_, (0, now))[0] + 1, now)
-            if not waiting:
+                pending[id_] = (pending.get(id_, (0, now))[0] + 1, now)
+            if not pending:
                 del self._pending[owner_id]
             elif self._thread is None:
                 self._thread = threading.Thread(
@@ -161,8 +161,8 @@ class AccessCounter:
     def flush(self) -> None:
         """Write the pending counts."""
         with self._lock:
-            waiting, self._pending = self._pending, {}
-        for owner_id, accessed in waiting.items():
+            pending, self._pending = self._pending, {}
+        for owner_id, accessed in pending.items():
             try:
                 self._store.record_access(owner_id, accessed)
             except StoreReadOnly:

@@ -66,8 +66,8 @@ class SemanticComparison:
     def from_embedder(cls, embedder: Embedder) -> SemanticComparison:
         """Return a comparison that embeds the texts."""
 
-        def vectors(told: Sequence[AuditEntry]) -> list[NDArray[np.int8] | None]:
-            texts = [each.text for each in told]
+        def vectors(entries: Sequence[AuditEntry]) -> list[NDArray[np.int8] | None]:
+            texts = [each.text for each in entries]
             return list(quantise(embed_texts(embedder, texts, "document")))
 
         return cls(vectors, get_thresholds(embedder.name))
@@ -88,19 +88,23 @@ class Auditor:
         Raises:
             InvalidInput: `examples` is out of range.
         """
-        most = arguments.check_count(examples, "examples", minimum=0, maximum=MAX_EXAMPLES)
+        max_examples = arguments.check_count(examples, "examples", minimum=0, maximum=MAX_EXAMPLES)
         name = self._access.store.meta.embedder
         with self._access.store.read(owner_id) as snapshot:
-            comparing = None
+            comparison = None
             if near and name is not None:
-                comparing = SemanticComparison(self._stored_vectors(snapshot), get_thresholds(name))
-            return audit_memories(_iter_active(snapshot), comparing, examples=most, advance=advance)
+                comparison = SemanticComparison(
+                    self._stored_vectors(snapshot), get_thresholds(name)
+                )
+            return audit_memories(
+                _iter_active(snapshot), comparison, examples=max_examples, advance=advance
+            )
 
     def _stored_vectors(self, snapshot: Snapshot) -> Vectors:
         """Return a function that reads stored vectors; missing ones are not computed."""
 
-        def vectors(told: Sequence[AuditEntry]) -> list[NDArray[np.int8] | None]:
-            digests = [self._indexer.vector_digest(each.text) for each in told]
+        def vectors(entries: Sequence[AuditEntry]) -> list[NDArray[np.int8] | None]:
+            digests = [self._indexer.vector_digest(each.text) for each in entries]
             found = snapshot.vectors([digest for digest in digests if digest is not None])
             return [None if digest is None else found.get(digest) for digest in digests]
 
@@ -132,9 +136,9 @@ def audit_memories(
     tally = _Tally(examples)
     clean: list[tuple[AuditEntry, NDArray[np.int8]]] = []
     for batch in _iter_batches(memories):
-        worth = [each for each in batch if not tally.add(each)]
+        remaining = [each for each in batch if not tally.add(each)]
         if comparison is not None and len(clean) < MAX_COMPARED:
-            clean += _iter_with_vectors(worth, comparison, MAX_COMPARED - len(clean))
+            clean += _iter_with_vectors(remaining, comparison, MAX_COMPARED - len(clean))
         if advance is not None:
             advance(len(batch))
     if comparison is None:
@@ -143,22 +147,22 @@ def audit_memories(
 
 
 def _iter_active(snapshot: Snapshot) -> Iterator[AuditEntry]:
-    vitals = snapshot.memory_stats(states=frozenset({State.ACTIVE}))
-    for ids in _iter_batches(vitals.id):
+    stats = snapshot.memory_stats(states=frozenset({State.ACTIVE}))
+    for ids in _iter_batches(stats.id):
         for memory in snapshot.memories(ids):
             yield AuditEntry(memory.id, memory.content, memory.key, memory.origin)
 
 
-def _iter_batches(things: Iterable[T]) -> Iterator[list[T]]:
-    left = iter(things)
-    while batch := list(islice(left, _BATCH_SIZE)):
+def _iter_batches(items: Iterable[T]) -> Iterator[list[T]]:
+    iterator = iter(items)
+    while batch := list(islice(iterator, _BATCH_SIZE)):
         yield batch
 
 
 def _iter_with_vectors(
-    memories: Sequence[AuditEntry], comparison: SemanticComparison, most: int
+    memories: Sequence[AuditEntry], comparison: SemanticComparison, limit: int
 ) -> Iterator[tuple[AuditEntry, NDArray[np.int8]]]:
-    short = [each for each in memories if 0 < len(each.text) <= MAX_COMPARED_CHARS][:most]
+    short = [each for each in memories if 0 < len(each.text) <= MAX_COMPARED_CHARS][:limit]
     for each, vector in zip(short, comparison.vectors(short), strict=True):
         if vector is not None:
             yield each, vector
@@ -174,12 +178,12 @@ def _find_near(
     if not clean:
         return near
     rows, cosines = find_nearest_before(np.stack([vector for _, vector in clean]))
-    for (told, _), row, cosine in zip(clean, rows.tolist(), cosines.tolist(), strict=True):
+    for (memory, _), row, cosine in zip(clean, rows.tolist(), cosines.tolist(), strict=True):
         before = clean[row][0]
-        if cosine >= thresholds.arbitration and _is_assistant_echo(told, before):
-            tally.add_echo(told, before)
+        if cosine >= thresholds.arbitration and _is_assistant_echo(memory, before):
+            tally.add_echo(memory, before)
         elif cosine >= thresholds.duplicate:
-            near.add(told, "near in meaning", before.id, round(cosine, 3))
+            near.add(memory, "near in meaning", before.id, round(cosine, 3))
     return near
 
 
@@ -203,14 +207,16 @@ class _Findings:
         self,
         memory: AuditEntry,
         reason: str,
-        of: str | None = None,
+        duplicate_of: str | None = None,
         similarity: float | None = None,
     ) -> None:
         self.ids.append(memory.id)
         self.reasons[reason] += 1
         if len(self.examples) < self.max_examples:
             self.examples.append(
-                AuditExample(memory.id, memory.text[:_EXCERPT_CHARS], reason, of, similarity)
+                AuditExample(
+                    memory.id, memory.text[:_EXCERPT_CHARS], reason, duplicate_of, similarity
+                )
             )
 
     def share(self, total: int) -> AuditCategory:
@@ -235,18 +241,18 @@ class _Tally:
 
     def add(self, memory: AuditEntry) -> bool:
         """Audit a memory; return whether it is junk."""
-        found = classify_junk(
+        reasons = classify_junk(
             memory.text, has_key=memory.key is not None, by_user=memory.origin is Origin.USER
         )
-        for judgement, reason in found.items():
+        for judgement, reason in reasons.items():
             self._findings[judgement].add(memory, reason)
         digest = _content_digest(memory.text)
-        known = self._first.get(digest)
-        if known is None:
+        first_id = self._first.get(digest)
+        if first_id is None:
             self._first[digest] = memory.id
         else:
-            self._findings[JunkKind.DUPLICATE].add(memory, "the same words", known)
-        is_junk = known is not None or bool(found)
+            self._findings[JunkKind.DUPLICATE].add(memory, "the same words", first_id)
+        is_junk = first_id is not None or bool(reasons)
         self._memories += 1
         self._junk += is_junk
         return is_junk

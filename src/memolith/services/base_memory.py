@@ -62,12 +62,12 @@ class BaseMemoryService:
         """Return the document, now or as of a time; None: there is none."""
         at = None if as_of is None else arguments.check_instant(as_of, "as_of")
         with self._access.store.read(owner_id) as snapshot:
-            found = snapshot.base_memory(as_of=at)
-            if found is None or at is None:
-                return None if found is None else hide_forgotten_sentences(snapshot, found)
+            document = snapshot.base_memory(as_of=at)
+            if document is None or at is None:
+                return None if document is None else hide_forgotten_sentences(snapshot, document)
             return replace(
-                found,
-                content=remove_from_document(found.content, build_forgotten_matcher(snapshot)),
+                document,
+                content=remove_from_document(document.content, build_forgotten_matcher(snapshot)),
             )
 
     def list_versions(self, owner_id: str) -> tuple[BaseMemory, ...]:
@@ -96,18 +96,18 @@ class BaseMemoryService:
         self._access.check_enabled()
         number = arguments.check_count(version, "version", minimum=1)
         with self._access.store.read(owner_id) as snapshot:
-            found = [each for each in get_visible_versions(snapshot) if each.version == number]
-        if not found:
+            matching = [each for each in get_visible_versions(snapshot) if each.version == number]
+        if not matching:
             raise NotFound("version of the base memory", str(number))
-        return self._write(owner_id, found[0].content)
+        return self._write(owner_id, matching[0].content)
 
     def _write(self, owner_id: str, content: str) -> BaseMemory:
         now = self._access.clock.now()
         with self._access.store.write(owner_id) as tx:
             tx.adopt_profile(self._access.get_profile(owner_id).name)
             tx.set_base_memory(content, sources=(), at=now)
-            (*_, written) = tx.base_memories()
-        return written
+            (*_, newest) = tx.base_memories()
+        return newest
 
 
 def hide_forgotten_sentences(snapshot: Snapshot, document: BaseMemory) -> BaseMemory:
@@ -117,21 +117,21 @@ def hide_forgotten_sentences(snapshot: Snapshot, document: BaseMemory) -> BaseMe
     versions, see `get_visible_versions`.
     """
     forgotten = iter_memories(snapshot, _FORGOTTEN_STATES)
-    gone = frozenset[str]().union(
+    forgotten_keys = frozenset[str]().union(
         *(
             stated_sentence_keys(snapshot, memory)
             for memory in forgotten
             if not is_summary(snapshot, memory)
         )
     )
-    return replace(document, content=remove_sentences(document.content, gone))
+    return replace(document, content=remove_sentences(document.content, forgotten_keys))
 
 
 def get_visible_versions(snapshot: Snapshot) -> tuple[BaseMemory, ...]:
     """Return all versions of the document without anything about forgotten memories."""
-    told = cache(build_forgotten_matcher(snapshot).__call__)
+    is_forgotten = cache(build_forgotten_matcher(snapshot).__call__)
     return tuple(
-        replace(each, content=remove_from_document(each.content, told))
+        replace(each, content=remove_from_document(each.content, is_forgotten))
         for each in snapshot.base_memories()
     )
 
@@ -185,19 +185,19 @@ class BaseMemoryComposer:
             [each.content for each in material.facts],
             new_nonce(),
         )
-        given = parse_notes(ask_model(model, prompt, parse_base_memory))
-        told = _build_evidence(material, owner_id)
-        believed = {
+        reply = parse_notes(ask_model(model, prompt, parse_base_memory))
+        evidence = _build_evidence(material, owner_id)
+        supported = {
             heading: [
-                note for note in notes if find_support(note, told) and not is_suspicious(note)
+                note for note in notes if find_support(note, evidence) and not is_suspicious(note)
             ]
-            for heading, notes in given.items()
+            for heading, notes in reply.items()
         }
-        if _count_notes(believed) < MIN_KEPT_SHARE * _count_notes(given) or not _keeps_enough(
-            material, believed
+        if _count_notes(supported) < MIN_KEPT_SHARE * _count_notes(reply) or not _keeps_enough(
+            material, supported
         ):
             return None
-        return render_document(believed)
+        return render_document(supported)
 
     def _compose_without_model(
         self, owner_id: str, profile: Profile, material: BaseMemoryMaterial
@@ -218,22 +218,22 @@ class BaseMemoryComposer:
 def _build_evidence(material: BaseMemoryMaterial, owner_id: str) -> Sources:
     """Return the sources that may support a note."""
     facts = [TranscriptTurn(each.content, at=each.happened_at) for each in material.facts]
-    told = [
+    turns = [
         each
         for each in (TranscriptTurn(material.current_text), *facts, *material.user_words)
         if each.content
     ]
-    days = [None if each.at is None else each.at.date() for each in told]
-    own = range(len(told) - len(material.user_words), len(told))
-    return read_sources([each.content for each in told], days, [owner_id], own)
+    days = [None if each.at is None else each.at.date() for each in turns]
+    user_texts = range(len(turns) - len(material.user_words), len(turns))
+    return read_sources([each.content for each in turns], days, [owner_id], user_texts)
 
 
 def _keeps_enough(material: BaseMemoryMaterial, notes: Mapping[str, Sequence[str]]) -> bool:
     """Return whether a new document retains enough of the previous notes."""
     before = [note for texts in parse_notes(material.current_text).values() for note in texts]
     now = read_sources([note for texts in notes.values() for note in texts])
-    kept = sum(bool(find_support(note, now)) for note in before)
-    return kept >= MIN_KEPT_SHARE * len(before)
+    kept_count = sum(bool(find_support(note, now)) for note in before)
+    return kept_count >= MIN_KEPT_SHARE * len(before)
 
 
 def _count_notes(notes: Mapping[str, Sequence[str]]) -> int:
@@ -273,7 +273,7 @@ class BaseMemoryRewriter:
         self._composer = composer
 
     def rewrite(
-        self, owner_id: str, profile: Profile, claim: WorkLease | None
+        self, owner_id: str, profile: Profile, lease: WorkLease | None
     ) -> Iterator[ConsolidationResult]:
         """Incorporate the oldest summaries once enough have accumulated; yield each result.
 
@@ -284,37 +284,37 @@ class BaseMemoryRewriter:
             return
         while True:
             with self._access.store.read(owner_id) as snapshot:
-                waiting = snapshot.memories_without_mark(
+                summaries = snapshot.memories_without_mark(
                     ProcessingFlag.INCORPORATED, frozenset({rule.kind})
                 )
-                taken = _take_fitting(waiting[: rule.summaries.get_batch_size(len(waiting))])
-                if not taken:
+                batch = _take_fitting(summaries[: rule.summaries.get_batch_size(len(summaries))])
+                if not batch:
                     return
-                material = self._gather_material(snapshot, profile, taken)
-            yield self._write_document(owner_id, profile, material, claim)
+                material = self._gather_material(snapshot, profile, batch)
+            yield self._write_document(owner_id, profile, material, lease)
 
     def _write_document(
-        self, owner_id: str, profile: Profile, material: BaseMemoryMaterial, claim: WorkLease | None
+        self, owner_id: str, profile: Profile, material: BaseMemoryMaterial, lease: WorkLease | None
     ) -> ConsolidationResult:
-        made = self._composer.compose(owner_id, profile, material)
+        composed = self._composer.compose(owner_id, profile, material)
         with self._access.store.write(owner_id) as tx:
-            self._summary_writer.check_claim(tx, claim)
+            self._summary_writer.check_lease(tx, lease)
             if not _is_unchanged(tx, material):
                 raise SourcesChanged
             sources = [Source(each.id, "memory") for each in (*material.summaries, *material.facts)]
-            if made.text and made.text != material.current_text:
-                tx.set_base_memory(made.text, sources=sources, at=self._access.clock.now())
+            if composed.text and composed.text != material.current_text:
+                tx.set_base_memory(composed.text, sources=sources, at=self._access.clock.now())
             tx.add_mark([each.id for each in material.summaries], ProcessingFlag.INCORPORATED)
             document = tx.base_memory()
         version = str(document.version) if document else "0"
         count = len(material.summaries)
-        return ConsolidationResult("base memory", version, count, by_model=made.by_model)
+        return ConsolidationResult("base memory", version, count, by_model=composed.by_model)
 
     def _gather_material(
         self, snapshot: Snapshot, profile: Profile, summaries: Sequence[Memory]
     ) -> BaseMemoryMaterial:
         document = snapshot.base_memory()
-        retired = iter_memories(snapshot, frozenset({State.SUPERSEDED}))
+        superseded = iter_memories(snapshot, frozenset({State.SUPERSEDED}))
         return BaseMemoryMaterial(
             current_text=""
             if document is None
@@ -323,20 +323,20 @@ class BaseMemoryRewriter:
             summaries=summaries,
             facts=_find_most_important(snapshot, profile),
             user_words=list(_iter_user_words(snapshot, summaries)),
-            superseded_keys=frozenset(content_key(each.content) for each in retired),
+            superseded_keys=frozenset(content_key(each.content) for each in superseded),
         )
 
 
 def _take_fitting(summaries: Sequence[Memory]) -> list[Memory]:
     """Return as many of the first summaries as fit into a prompt, at least one."""
-    taken: list[Memory] = []
-    left = MAX_TRANSCRIPT_CHARS
+    batch: list[Memory] = []
+    remaining_chars = MAX_TRANSCRIPT_CHARS
     for each in summaries:
-        left -= len(each.content)
-        if taken and left < 0:
+        remaining_chars -= len(each.content)
+        if batch and remaining_chars < 0:
             break
-        taken.append(each)
-    return taken
+        batch.append(each)
+    return batch
 
 
 def _find_most_important(snapshot: Snapshot, profile: Profile) -> list[Memory]:
@@ -344,17 +344,17 @@ def _find_most_important(snapshot: Snapshot, profile: Profile) -> list[Memory]:
 
     Ordered by when they were stated: the time of storing depends on when a model was available.
     """
-    vitals = snapshot.memory_stats(states=frozenset({State.ACTIVE}))
+    stats = snapshot.memory_stats(states=frozenset({State.ACTIVE}))
     kinds = frozenset(profile.kinds) - {profile.consolidation.kind}
-    rows = [row for row, kind in enumerate(vitals.kind) if kind in kinds]
-    said_at = snapshot.items(vitals.number).at
-    rows.sort(key=lambda row: (-vitals.importance[row], -said_at[row], vitals.id[row]))
-    found: list[Memory] = []
+    rows = [row for row, kind in enumerate(stats.kind) if kind in kinds]
+    times = snapshot.items(stats.number).at
+    rows.sort(key=lambda row: (-stats.importance[row], -times[row], stats.id[row]))
+    memories: list[Memory] = []
     for row in rows:
-        if len(found) == profile.consolidation.facts:
+        if len(memories) == profile.consolidation.facts:
             break
-        found += [m for m in snapshot.memories([vitals.id[row]]) if m.origin is Origin.USER]
-    return found
+        memories += [m for m in snapshot.memories([stats.id[row]]) if m.origin is Origin.USER]
+    return memories
 
 
 def _iter_user_words(snapshot: Snapshot, summaries: Sequence[Memory]) -> Iterator[TranscriptTurn]:
@@ -375,10 +375,14 @@ def _is_unchanged(tx: Snapshot, material: BaseMemoryMaterial) -> bool:
     document = tx.base_memory()
     version = 0 if document is None else document.version
     read = (*material.summaries, *material.facts)
-    there = {each.id: (each.state, each.version) for each in tx.memories([m.id for m in read])}
-    unmoved = all(there.get(each.id) == (State.ACTIVE, each.version) for each in read)
-    waiting = tx.memories_without_mark(
+    current = {each.id: (each.state, each.version) for each in tx.memories([m.id for m in read])}
+    is_unchanged = all(current.get(each.id) == (State.ACTIVE, each.version) for each in read)
+    pending = tx.memories_without_mark(
         ProcessingFlag.INCORPORATED, frozenset(each.kind for each in material.summaries)
     )
-    taken = {each.id for each in material.summaries}
-    return unmoved and version == material.version and taken <= {each.id for each in waiting}
+    summary_ids = {each.id for each in material.summaries}
+    return (
+        is_unchanged
+        and version == material.version
+        and summary_ids <= {each.id for each in pending}
+    )

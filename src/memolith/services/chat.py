@@ -115,11 +115,11 @@ class UsageReporter:
             InvalidInput: The time has no time zone.
         """
         at = self._access.clock.now() if since is None else arguments.check_instant(since, "since")
-        found = self._access.store.usage.get_usage(owner_id, at)
-        total = sum(found.values(), ModelUsage())
+        usage = self._access.store.usage.get_usage(owner_id, at)
+        total = sum(usage.values(), ModelUsage())
         return UsageReport(
             since=at.replace(minute=0, second=0, microsecond=0),
-            by_purpose=found,
+            by_purpose=usage,
             total=total,
             cost=self._prices.cost(total) if self._prices.is_configured else None,
         )

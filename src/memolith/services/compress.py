@@ -104,7 +104,7 @@ class _CompressionInput:
     lines: Sequence[str]
 
     @property
-    def consolidated_to(self) -> int:
+    def new_compressed_count(self) -> int:
         """The number of compressed messages once the new ones are."""
         before = (
             self.progress.consolidated_to if self.parts.summary else self.parts.compressed_count
@@ -164,30 +164,30 @@ class HistoryCompressor:
         Raises:
             InvalidInput: An argument is not valid.
         """
-        given = tuple(_validate_entry(each, place) for place, each in enumerate(history))
+        entries = tuple(_validate_entry(each, place) for place, each in enumerate(history))
         session = validate_name(session_id, "session")
         window = self._context_window
         if context_window is not None:
             window = arguments.check_count(context_window, "context_window", minimum=1)
         try:
-            made = self._compress(self._load(owner_id, session, given, window), given)
+            result = self._compress(self._load(owner_id, session, entries, window), entries)
         except _TOLERATED_ERRORS as error:
             _log.warning("a history could not be compressed: %s", error)
-            made = CompressionResult(given, failed=True)
-        return replace(made, context=self._build_context(owner_id, given))
+            result = CompressionResult(entries, failed=True)
+        return replace(result, context=self._build_context(owner_id, entries))
 
     def _build_context(self, owner_id: str, history: Sequence[HistoryMessage]) -> str:
-        said = next((get_text(each) for each in reversed(history) if is_user_message(each)), "")
-        if not clean_text(said):
+        query = next((get_text(each) for each in reversed(history) if is_user_message(each)), "")
+        if not clean_text(query):
             return ""
         try:
-            return self._recall_context(owner_id, said)
+            return self._recall_context(owner_id, query)
         except _TOLERATED_ERRORS as error:
             _log.warning("no context could be recalled for a history: %s", error)
             return ""
 
     def _load(
-        self, owner_id: str, session_id: str, given: Sequence[HistoryMessage], window: int
+        self, owner_id: str, session_id: str, history: Sequence[HistoryMessage], window: int
     ) -> _CompressionInput:
         profile = self._access.get_profile(owner_id)
         with self._access.store.read(owner_id) as snapshot:
@@ -195,8 +195,10 @@ class HistoryCompressor:
             sessions = {session.id: session for session in snapshot.sessions()}
             entries = self._get_entries(snapshot, profile, session_id)
         marks = [get_entry_digest(each.key or "") for each, _ in entries]
-        done = find_compressed_prefix(given, progress.consolidated_to, marks, _redacted_text)
-        parts = split_history(given, done.messages)
+        compressed = find_compressed_prefix(
+            history, progress.consolidated_to, marks, _redacted_text
+        )
+        parts = split_history(history, compressed.messages)
         last = sessions.get(session_id)
         return _CompressionInput(
             owner_id,
@@ -206,7 +208,7 @@ class HistoryCompressor:
             window,
             progress,
             None if last is None else last.last_at,
-            self._get_lines(parts, done, entries),
+            self._get_lines(parts, compressed, entries),
         )
 
     def _get_entries(
@@ -220,19 +222,22 @@ class HistoryCompressor:
             return []
         kinds = frozenset({get_profile_kind(SUMMARY_KIND, profile)})
         scope = SearchFilter(now=self._access.clock.now(), kinds=kinds, session_id=session_id)
-        shown = snapshot.items_in_scope(replace(scope, include_quarantined=False))
-        told = set(snapshot.items(shown).record_id)
+        visible = snapshot.items_in_scope(replace(scope, include_quarantined=False))
+        visible_ids = set(snapshot.items(visible).record_id)
         active = snapshot.memories(list(snapshot.items(snapshot.items_in_scope(scope)).record_id))
         forgotten = iter_memories(snapshot, frozenset({State.FORGOTTEN}), kinds)
-        found = [
-            (each, each.id in told)
+        entries = [
+            (each, each.id in visible_ids)
             for each in (*active, *forgotten)
             if is_entry(each.key) and each.session_id == session_id
         ]
-        return sorted(found, key=lambda entry: entry[0].id)
+        return sorted(entries, key=lambda entry: entry[0].id)
 
     def _get_lines(
-        self, parts: HistoryParts, done: CompressedPrefix, entries: Sequence[tuple[Memory, bool]]
+        self,
+        parts: HistoryParts,
+        compressed: CompressedPrefix,
+        entries: Sequence[tuple[Memory, bool]],
     ) -> list[str]:
         """Return the summaries of the removed messages: from the history, or else as stored."""
         if parts.summary:
@@ -240,7 +245,9 @@ class HistoryCompressor:
         if not parts.compressed_count:
             return []
         return [
-            self._entry_line(each.content) for each, is_told in entries[: done.entries] if is_told
+            self._entry_line(each.content)
+            for each, is_visible in entries[: compressed.entries]
+            if is_visible
         ]
 
     def _entry_line(self, content: str) -> str:
@@ -252,27 +259,29 @@ class HistoryCompressor:
         ).text
 
     def _compress(
-        self, inputs: _CompressionInput, given: tuple[HistoryMessage, ...]
+        self, inputs: _CompressionInput, entries: tuple[HistoryMessage, ...]
     ) -> CompressionResult:
         parts = inputs.parts
-        whole = self._build_history(replace(parts, kept=(*parts.new, *parts.kept)), inputs)
+        history = self._build_history(replace(parts, kept=(*parts.new, *parts.kept)), inputs)
         if not parts.compressed_count:
-            whole = given
-        fired = self._find_triggers(inputs, whole) if parts.new else ()
-        if not fired:
-            return CompressionResult(whole)
-        told = _build_transcript(parts.new)
-        if not told:  # without any text
-            return CompressionResult(whole)
+            history = entries
+        triggers = self._find_triggers(inputs, history) if parts.new else ()
+        if not triggers:
+            return CompressionResult(history)
+        transcript = _build_transcript(parts.new)
+        if not transcript:  # without any text
+            return CompressionResult(history)
         try:
-            summary = self._summariser.summarise(inputs.owner_id, told, HISTORY_STYLE)
+            summary = self._summariser.summarise(inputs.owner_id, transcript, HISTORY_STYLE)
         except ServiceFailed as error:
             _log.warning("a history could not be summarised: %s", error)
-            return replace(self._degrade(inputs, told, whole), triggers=fired, failed=True)
+            return replace(
+                self._degrade(inputs, transcript, history), triggers=triggers, failed=True
+            )
         line = f"[{self._access.clock.now():%Y-%m-%d %H:%M}] {summary.text}".rstrip()
         stored = self._store(inputs, [replace(summary, text=line)])
         return CompressionResult(
-            self._build_history(parts, inputs, line), triggers=fired, memories=stored
+            self._build_history(parts, inputs, line), triggers=triggers, memories=stored
         )
 
     def _build_history(
@@ -294,12 +303,14 @@ class HistoryCompressor:
         ]
 
     def _find_triggers(
-        self, inputs: _CompressionInput, whole: Sequence[HistoryMessage]
+        self, inputs: _CompressionInput, history: Sequence[HistoryMessage]
     ) -> tuple[CompressionTrigger, ...]:
         now = self._access.clock.now()
         latest = max(filter(None, (inputs.last_at, inputs.progress.at)), default=now)
         return inputs.profile.consolidation.history.find_triggers(
-            tokens=sum(self._count_tokens([clean_text(describe_message(each)) for each in whole])),
+            tokens=sum(
+                self._count_tokens([clean_text(describe_message(each)) for each in history])
+            ),
             context_window=inputs.window,
             turns=count_turns(inputs.parts.messages_since),
             idle_minutes=(now - latest).total_seconds() / 60,
@@ -310,13 +321,13 @@ class HistoryCompressor:
         self,
         inputs: _CompressionInput,
         transcript: Sequence[TranscriptTurn],
-        whole: tuple[HistoryMessage, ...],
+        history: tuple[HistoryMessage, ...],
     ) -> CompressionResult:
         """Record a failure; after too many, store the messages unsummarised."""
         failures = inputs.progress.failures + 1
         if failures < self._max_failures:
             self._count_failure(inputs, failures)
-            return CompressionResult(whole)
+            return CompressionResult(history)
         room = inputs.profile.max_memory_chars - len(RAW_PREFIX) - 1
         texts = pack_texts([f"{each.speaker}: {each.content}" for each in transcript], room)
         stored = self._store(
@@ -367,7 +378,7 @@ class HistoryCompressor:
                     actor=COMPRESSION_ACTOR,
                 )
             tx.set_progress(
-                inputs.session_id, ConsolidationProgress(inputs.consolidated_to, 0, now)
+                inputs.session_id, ConsolidationProgress(inputs.new_compressed_count, 0, now)
             )
             evict(tx, inputs.profile, now)
         return tuple(memory for memory, _ in staged)
@@ -379,10 +390,10 @@ class HistoryCompressor:
         )
 
 
-def _validate_entry(given: object, place: int) -> Mapping[str, Any]:
-    if not isinstance(given, Mapping) or not isinstance(given.get("role"), str):
+def _validate_entry(entry: object, place: int) -> Mapping[str, Any]:
+    if not isinstance(entry, Mapping) or not isinstance(entry.get("role"), str):
         raise InvalidInput(f"history[{place}]", "must be a mapping with `role` and `content`")
-    return given
+    return entry
 
 
 def _redacted_text(entry: HistoryMessage) -> str:
@@ -392,11 +403,11 @@ def _redacted_text(entry: HistoryMessage) -> str:
 
 def _build_transcript(entries: Sequence[HistoryMessage]) -> list[TranscriptTurn]:
     """Return non-empty messages without secrets, as shown to a model."""
-    told = (
+    turns = (
         TranscriptTurn(redact(clean_text(describe_message(each)))[0], _role_name(each))
         for each in entries
     )
-    return [each for each in told if each.content.strip()]
+    return [each for each in turns if each.content.strip()]
 
 
 def _role_name(entry: Mapping[str, Any]) -> str:

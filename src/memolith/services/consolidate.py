@@ -69,43 +69,43 @@ class MessageSummariser:
         self._summariser = summariser
 
     def summarise_oldest(
-        self, owner_id: str, profile: Profile, claim: WorkLease | None
+        self, owner_id: str, profile: Profile, lease: WorkLease | None
     ) -> Iterator[ConsolidationResult]:
         """Summarise the oldest messages once enough are unsummarised; yield each result."""
         cascade = profile.consolidation.messages
         if cascade is not None:
             yield from self._summarise_all(
-                owner_id, profile, claim, lambda snapshot: self._find_oldest(snapshot, cascade)
+                owner_id, profile, lease, lambda snapshot: self._find_oldest(snapshot, cascade)
             )
 
     def summarise_ended_sessions(
-        self, owner_id: str, profile: Profile, claim: WorkLease | None
+        self, owner_id: str, profile: Profile, lease: WorkLease | None
     ) -> Iterator[ConsolidationResult]:
         """Summarise ended conversations; yield each result."""
         rule = profile.consolidation.conversations
         if rule is not None:
             yield from self._summarise_all(
-                owner_id, profile, claim, lambda snapshot: self._find_ended(snapshot, rule)
+                owner_id, profile, lease, lambda snapshot: self._find_ended(snapshot, rule)
             )
 
     def _summarise_all(
         self,
         owner_id: str,
         profile: Profile,
-        claim: WorkLease | None,
+        lease: WorkLease | None,
         find_batch: Callable[[Snapshot], _MessageBatch | None],
     ) -> Iterator[ConsolidationResult]:
         """Summarise batches until `find_batch` returns None."""
         while True:
             with self._access.store.read(owner_id) as snapshot:
-                taken = find_batch(snapshot)
-            if taken is None:
+                batch = find_batch(snapshot)
+            if batch is None:
                 return
-            if taken.readable:
-                yield self._summarise(owner_id, profile, taken, claim)
+            if batch.readable:
+                yield self._summarise(owner_id, profile, batch, lease)
             else:  # tool results only
                 with self._access.store.write(owner_id) as tx:
-                    self._mark_summarised(tx, taken, claim)
+                    self._mark_summarised(tx, batch, lease)
 
     def _find_oldest(self, snapshot: Snapshot, cascade: Cascade) -> _MessageBatch | None:
         count = cascade.get_batch_size(snapshot.count_unsummarised_messages())
@@ -130,18 +130,18 @@ class MessageSummariser:
             now=self._access.clock.now(), kinds=frozenset({EPISODE}), include_quarantined=False
         )
         numbers = snapshot.item_numbers([each.id for each in messages], scope)
-        let_through = (
+        allowed = (
             replace(message, content=strip_context(message.content))
             for message, number in zip(messages, numbers.tolist(), strict=True)
             if number >= 0 and message.role not in _EXCLUDED_ROLES
         )
-        told = [message for message in let_through if message.content.strip()]
+        readable = [message for message in allowed if message.content.strip()]
         return _MessageBatch(
-            messages, told, get_outside_messages(snapshot, messages[0]), session_id
+            messages, readable, get_outside_messages(snapshot, messages[0]), session_id
         )
 
     def _summarise(
-        self, owner_id: str, profile: Profile, batch: _MessageBatch, claim: WorkLease | None
+        self, owner_id: str, profile: Profile, batch: _MessageBatch, lease: WorkLease | None
     ) -> ConsolidationResult:
         summary = self._summariser.summarise(
             owner_id, [build_transcript_turn(each) for each in batch.readable], CASCADE_STYLE
@@ -157,17 +157,17 @@ class MessageSummariser:
             happened_at=batch.messages[-1].at,
         )
         with self._access.store.write(owner_id) as tx:
-            self._mark_summarised(tx, batch, claim)
+            self._mark_summarised(tx, batch, lease)
             self._summary_writer.insert(tx, memory, entry, profile, by_model=summary.by_model)
         return ConsolidationResult(
             "summary", memory.id, len(batch.messages), by_model=summary.by_model
         )
 
     def _mark_summarised(
-        self, tx: Transaction, batch: _MessageBatch, claim: WorkLease | None
+        self, tx: Transaction, batch: _MessageBatch, lease: WorkLease | None
     ) -> None:
         """Mark a batch as summarised; raise `SourcesChanged` if its messages have changed."""
-        self._summary_writer.check_claim(tx, claim)
+        self._summary_writer.check_lease(tx, lease)
         count = len(batch.messages)
         if tx.unsummarised_messages(count, session_id=batch.session_id) != list(batch.messages):
             raise SourcesChanged
@@ -176,10 +176,14 @@ class MessageSummariser:
 
 def _source_origins(batch: _MessageBatch) -> list[Origin]:
     """Return the origins of the messages that a summary is made of."""
-    told = {message.id for message in batch.readable}
-    heard = [*batch.preceding, *batch.messages]
-    origins = resolve_origins(message.role for message in heard)
-    return [origin for message, origin in zip(heard, origins, strict=True) if message.id in told]
+    readable_ids = {message.id for message in batch.readable}
+    messages = [*batch.preceding, *batch.messages]
+    origins = resolve_origins(message.role for message in messages)
+    return [
+        origin
+        for message, origin in zip(messages, origins, strict=True)
+        if message.id in readable_ids
+    ]
 
 
 # --- Compressing sessions
@@ -217,7 +221,7 @@ class SessionSummariser:
         self._summariser = summariser
 
     def compress_oldest(
-        self, owner_id: str, profile: Profile, claim: WorkLease | None
+        self, owner_id: str, profile: Profile, lease: WorkLease | None
     ) -> Iterator[ConsolidationResult]:
         """Compress the oldest sessions if there are too many; yield each result.
 
@@ -229,13 +233,13 @@ class SessionSummariser:
             return
         with self._access.store.read(owner_id) as snapshot:
             sessions = self._find_uncompressed(snapshot, rule)
-        started = {name: _started_at(memories) for name, memories in sessions.items()}
+        started = {name: _get_start_micros(memories) for name, memories in sessions.items()}
         staged = [
             self._stage(owner_id, profile, rule, name, sessions[name])
             for name in rule.select_sessions(started)
         ]
         for one in staged:
-            yield self._commit(owner_id, profile, rule, one, claim)
+            yield self._commit(owner_id, profile, rule, one, lease)
 
     def _find_uncompressed(
         self, snapshot: Snapshot, rule: SessionCompressionPolicy
@@ -249,11 +253,11 @@ class SessionSummariser:
         )
         items = snapshot.items(snapshot.items_in_scope(scope))
         ids = [items.record_id[row] for row in np.flatnonzero(items.session >= 0).tolist()]
-        found: dict[str, list[Memory]] = {}
+        sessions: dict[str, list[Memory]] = {}
         for memory in snapshot.memories(ids):
             if not memory.compressed and memory.session_id is not None:
-                found.setdefault(memory.session_id, []).append(memory)
-        return found
+                sessions.setdefault(memory.session_id, []).append(memory)
+        return sessions
 
     def _commit(
         self,
@@ -261,19 +265,19 @@ class SessionSummariser:
         profile: Profile,
         rule: SessionCompressionPolicy,
         staged: _StagedSummary,
-        claim: WorkLease | None,
+        lease: WorkLease | None,
     ) -> ConsolidationResult:
         """Write a summary; rebuild it if its sources have changed."""
         for _ in range(_MAX_SESSION_ROUNDS):
             try:
-                return self._write(owner_id, profile, staged, claim)
+                return self._write(owner_id, profile, staged, lease)
             except SourcesChanged:
                 with self._access.store.write(owner_id) as tx:
-                    self._summary_writer.check_claim(tx, claim)
-                    left = self._find_uncompressed(tx, rule).get(staged.session_id)
-                if not left:
+                    self._summary_writer.check_lease(tx, lease)
+                    remaining = self._find_uncompressed(tx, rule).get(staged.session_id)
+                if not remaining:
                     raise
-                staged = self._stage(owner_id, profile, rule, staged.session_id, left)
+                staged = self._stage(owner_id, profile, rule, staged.session_id, remaining)
         raise SourcesChanged
 
     def _stage(
@@ -284,11 +288,11 @@ class SessionSummariser:
         session_id: str,
         memories: Sequence[Memory],
     ) -> _StagedSummary:
-        told = [
+        turns = [
             TranscriptTurn(each.content, at=each.happened_at or each.created_at)
             for each in memories
         ]
-        summary = self._summariser.summarise(owner_id, told, SESSION_STYLE)
+        summary = self._summariser.summarise(owner_id, turns, SESSION_STYLE)
         memory, entry = self._summary_writer.build_memory(
             owner_id,
             profile,
@@ -297,22 +301,22 @@ class SessionSummariser:
             [Source(each.id, "memory") for each in memories],
             [each.origin for each in memories],
             session_id=session_id,
-            happened_at=told[-1].at,
+            happened_at=turns[-1].at,
         )
         return _StagedSummary(session_id, memories, memory, entry, by_model=summary.by_model)
 
     def _write(
-        self, owner_id: str, profile: Profile, staged: _StagedSummary, claim: WorkLease | None
+        self, owner_id: str, profile: Profile, staged: _StagedSummary, lease: WorkLease | None
     ) -> ConsolidationResult:
         memory, sources = staged.memory, staged.sources
         with self._access.store.write(owner_id) as tx:
-            self._summary_writer.check_claim(tx, claim)
-            there = {each.id: each for each in tx.memories([each.id for each in sources])}
+            self._summary_writer.check_lease(tx, lease)
+            current = {each.id: each for each in tx.memories([each.id for each in sources])}
             for old in sources:
-                now = there.get(old.id)
-                if now is None or not _is_unchanged(now, old):
+                stored = current.get(old.id)
+                if stored is None or not _is_unchanged(stored, old):
                     raise SourcesChanged
-                tx.amend(mark_compressed(now, memory.created_at))
+                tx.amend(mark_compressed(stored, memory.created_at))
             self._summary_writer.insert(tx, memory, staged.entry, profile, by_model=staged.by_model)
         return ConsolidationResult("session", memory.id, len(sources), by_model=staged.by_model)
 
@@ -321,7 +325,7 @@ def _is_unchanged(now: Memory, read: Memory) -> bool:
     return now.state is State.ACTIVE and now.version == read.version and not now.compressed
 
 
-def _started_at(memories: Sequence[Memory]) -> int:
+def _get_start_micros(memories: Sequence[Memory]) -> int:
     first = min(memory.happened_at or memory.created_at for memory in memories)
     return int(first.timestamp() * 1e6)
 
@@ -362,13 +366,13 @@ class Consolidator:
         return self._has_model or profile.consolidation.runs_without_model
 
     def consolidate(
-        self, owner_id: str, claim: WorkLease | None = None, should_stop: ShouldStop = lambda: False
+        self, owner_id: str, lease: WorkLease | None = None, should_stop: ShouldStop = lambda: False
     ) -> Iterator[ConsolidationResult]:
         """Run all due steps; yield each result once it is written.
 
         Args:
             owner_id: The owner.
-            claim: The lease on the owner's work; None: run without a lease.
+            lease: The lease on the owner's work; None: run without a lease.
             should_stop: Called between steps; if true, the rest is left for later.
 
         Raises:
@@ -384,7 +388,7 @@ class Consolidator:
             self._base_memory.rewrite,
         ):
             if not should_stop():
-                yield from self._run_step(step, owner_id, profile, claim, should_stop)
+                yield from self._run_step(step, owner_id, profile, lease, should_stop)
 
     def undo(self, owner_id: str, id: str) -> Memory:
         """Undo a summary, so that its sources are recalled again; return it, now inactive.
@@ -407,24 +411,24 @@ class Consolidator:
             (memory,) = tx.memories([id_])
             if memory.state is not State.ACTIVE:
                 raise NotFound("active summary", id_)
-            undone = replace(memory, state=State.SUPERSEDED, updated_at=now)
-            tx.amend(undone)
+            superseded = replace(memory, state=State.SUPERSEDED, updated_at=now)
+            tx.amend(superseded)
             tx.record([Event(id_, Action.UNDONE, now, CONSOLIDATION_ACTOR, memory.version)])
-        return undone
+        return superseded
 
     def _run_step(
         self,
         step: ConsolidationStep,
         owner_id: str,
         profile: Profile,
-        claim: WorkLease | None,
+        lease: WorkLease | None,
         should_stop: ShouldStop,
     ) -> Iterator[ConsolidationResult]:
         """Run a step; start again if concurrent writes changed its sources."""
         for _ in range(_MAX_STEP_ROUNDS):
             try:
-                for made in step(owner_id, profile, claim):
-                    yield made
+                for result in step(owner_id, profile, lease):
+                    yield result
                     if should_stop():
                         return
             except SourcesChanged:

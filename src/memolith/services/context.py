@@ -13,7 +13,7 @@ from memolith.services.base_memory import hide_forgotten_sentences
 from memolith.services.indexing import Indexer
 from memolith.services.recall import RecallRequest, Retriever
 from memolith.text.cleaning import clean
-from memolith.tracing import traced
+from memolith.tracing import trace_calls
 
 _OVERSAMPLING = 3
 """How much more is recalled if some records are excluded. A guess."""
@@ -53,7 +53,7 @@ class ContextBuilder:
         self._access_counter = access_counter
         self._enabled = enabled
 
-    @traced("context")
+    @trace_calls("context")
     def build(
         self,
         owner_id: str,
@@ -75,16 +75,18 @@ class ContextBuilder:
         if not self._enabled:
             return Context("", (), 0)
         profile = request.profile
-        asked = _limit_to_context_kinds(request)
+        recall_request = _limit_to_context_kinds(request)
         if exclude_ids:  # excluded records must not take the place of others
-            asked = replace(asked, token_budget=_OVERSAMPLING * asked.token_budget)
-        found = self._retriever.recall(owner_id, asked, touch=False).memories
-        results = tuple(one for one in found if one.id not in exclude_ids)
-        told = clean(state, field="state") if state else ""
+            recall_request = replace(
+                recall_request, token_budget=_OVERSAMPLING * recall_request.token_budget
+            )
+        recalled = self._retriever.recall(owner_id, recall_request, touch=False).memories
+        results = tuple(one for one in recalled if one.id not in exclude_ids)
+        clean_state = clean(state, field="state") if state else ""
         base = self._get_base_memory(owner_id, request)
         count = _cache_counts(self._count_tokens)
         text, shown = profile.rendering.render(
-            RenderInput(results, base, told), request.token_budget, count
+            RenderInput(results, base, clean_state), request.token_budget, count
         )
         if touch and request.scope.as_of is None:
             self._access_counter.add(owner_id, [one.id for one in shown if one.kind != EPISODE])
@@ -92,8 +94,8 @@ class ContextBuilder:
 
     def _get_base_memory(self, owner_id: str, request: RecallRequest) -> str:
         with self._access.store.read(owner_id) as snapshot:
-            found = snapshot.base_memory(as_of=request.scope.as_of)
-            return "" if found is None else hide_forgotten_sentences(snapshot, found).content
+            document = snapshot.base_memory(as_of=request.scope.as_of)
+            return "" if document is None else hide_forgotten_sentences(snapshot, document).content
 
     def _count_tokens(self, texts: Sequence[str]) -> list[int]:
         return [estimate_prompt_tokens(pieces) for pieces in self._indexer.count_word_pieces(texts)]
@@ -103,14 +105,14 @@ def _cache_counts(
     count: Callable[[Sequence[str]], list[int]],
 ) -> Callable[[Sequence[str]], list[int]]:
     """Return a counting function that counts each text once."""
-    known: dict[str, int] = {}
+    cached: dict[str, int] = {}
 
-    def counted(texts: Sequence[str]) -> list[int]:
-        new = [text for text in dict.fromkeys(texts) if text not in known]
-        known.update(zip(new, count(new), strict=True))
-        return [known[text] for text in texts]
+    def count_uncached(texts: Sequence[str]) -> list[int]:
+        new = [text for text in dict.fromkeys(texts) if text not in cached]
+        cached.update(zip(new, count(new), strict=True))
+        return [cached[text] for text in texts]
 
-    return counted
+    return count_uncached
 
 
 def _limit_to_context_kinds(request: RecallRequest) -> RecallRequest:
@@ -118,6 +120,6 @@ def _limit_to_context_kinds(request: RecallRequest) -> RecallRequest:
     profile = request.profile
     if profile.context_kinds is None:
         return request
-    asked = request.scope.kinds
-    kinds = profile.context_kinds if asked is None else asked & profile.context_kinds
+    requested = request.scope.kinds
+    kinds = profile.context_kinds if requested is None else requested & profile.context_kinds
     return replace(request, scope=replace(request.scope, kinds=kinds))

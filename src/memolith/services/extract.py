@@ -35,7 +35,7 @@ from memolith.services.planning import WriteRequest
 from memolith.services.validation import NewMemory, classify_new_memory, parse_expiry
 from memolith.services.write import WritePipeline
 from memolith.text.injection import is_suspicious
-from memolith.tracing import traced
+from memolith.tracing import trace_calls
 
 _LOOKBACK = 40
 """Messages of tools and other people to look back for. A guess: about as many as a model's context
@@ -47,9 +47,11 @@ _OUTSIDE_ROLES = frozenset({Role.TOOL, Role.PARTICIPANT})
 def get_outside_messages(snapshot: Snapshot, message: Message) -> list[Message]:
     """Return messages of tools and other people shortly before a message of a conversation."""
     after = max(0, message.sequence - 1 - _LOOKBACK)
-    found = snapshot.messages(session_id=message.session_id, after=after, limit=_LOOKBACK)
+    messages = snapshot.messages(session_id=message.session_id, after=after, limit=_LOOKBACK)
     return [
-        each for each in found if each.sequence < message.sequence and each.role in _OUTSIDE_ROLES
+        each
+        for each in messages
+        if each.sequence < message.sequence and each.role in _OUTSIDE_ROLES
     ]
 
 
@@ -106,7 +108,7 @@ class FactExtractor:
             messages = snapshot.pending_messages(limit * 8, now=now)
         return list(group_exchanges(messages, open_since=now - REPLY_TIMEOUT))[:limit]
 
-    @traced("extract")
+    @trace_calls("extract")
     def extract(self, owner_id: str, exchange: Exchange) -> ExtractionResult:
         """Ask the model for the facts of an exchange. Thread-safe.
 
@@ -125,7 +127,7 @@ class FactExtractor:
         return ExtractionResult(exchange, read, facts)
 
     def store(
-        self, owner_id: str, claim: WorkLease, extracted: ExtractionResult
+        self, owner_id: str, lease: WorkLease, extracted: ExtractionResult
     ) -> tuple[Memory, ...]:
         """Store the facts of an exchange, mark it as learned, and return the memories.
 
@@ -137,25 +139,25 @@ class FactExtractor:
         """
         now = self._access.clock.now()
         profile = self._access.get_profile(owner_id)
-        made = self._build_memories(owner_id, profile, extracted, now)
-        kept = tuple(draft for draft, is_supported in made if is_supported)
-        doubted = [draft for draft, is_supported in made if not is_supported]
-        withheld = self._build_quarantined(owner_id, profile, doubted, now)
+        new_memories = self._build_memories(owner_id, profile, extracted, now)
+        supported = tuple(new_memory for new_memory, is_supported in new_memories if is_supported)
+        unsupported = [new_memory for new_memory, is_supported in new_memories if not is_supported]
+        quarantined = self._build_quarantined(owner_id, profile, unsupported, now)
         ids = [message.id for message in extracted.exchange]
 
-        def in_transaction(tx: Transaction) -> Sequence[NewMemory]:
-            if not tx.holds_lease(claim):
+        def mark_learned(tx: Transaction) -> Sequence[NewMemory]:
+            if not tx.holds_lease(lease):
                 raise LeaseLost
             if tx.messages(ids=ids) != list(extracted.exchange):
                 return ()
             tx.mark_learned(ids, now)
-            for memory, entry in withheld:
+            for memory, entry in quarantined:
                 tx.insert([(memory, entry)])
                 tx.record([Event(memory.id, Action.DOUBTED, now, LEARN_ACTOR, memory.version)])
-            return kept
+            return supported
 
         return self._write_pipeline.write_memories(
-            WriteRequest(owner_id, profile, kept, now, actor=LEARN_ACTOR), in_transaction
+            WriteRequest(owner_id, profile, supported, now, actor=LEARN_ACTOR), mark_learned
         )
 
     def _select_readable(self, owner_id: str, exchange: Exchange) -> tuple[Message, ...]:
@@ -168,12 +170,12 @@ class FactExtractor:
         )
         with self._access.store.read(owner_id) as snapshot:
             numbers = snapshot.item_numbers([message.id for message in exchange], scope)
-        let_through = (
+        allowed = (
             replace(message, content=strip_context(message.content))
             for message, number in zip(exchange, numbers.tolist(), strict=True)
             if number >= 0 and message.role is not Role.SYSTEM
         )
-        return tuple(message for message in let_through if message.content.strip())
+        return tuple(message for message in allowed if message.content.strip())
 
     def _build_memories(
         self, owner_id: str, profile: Profile, extracted: ExtractionResult, now: datetime
@@ -189,40 +191,42 @@ class FactExtractor:
         )
         origins = [origin_by_id[each.id] for each in read]
         days = [None if message.at is None else message.at.date() for message in read]
-        own = [place for place, message in enumerate(read) if message.role is Role.USER]
-        told = read_sources([message.content for message in read], days, [owner_id], own)
+        user_texts = [place for place, message in enumerate(read) if message.role is Role.USER]
+        sources = read_sources([message.content for message in read], days, [owner_id], user_texts)
         with self._access.store.read(owner_id) as snapshot:
             before = get_outside_messages(snapshot, extracted.exchange[0])
-        made = []
+        new_memories = []
         for fact in extracted.facts:
-            found = find_grounding(fact.content, told, origins)
-            resting = read if found is None else [read[place] for place in found.places]
+            grounding = find_grounding(fact.content, sources, origins)
+            cited = read if grounding is None else [read[place] for place in grounding.places]
             # Unsupported facts are made up by the model: trust them as little as the worst message.
             origin = (
-                get_least_trusted(Origin.ASSISTANT, *origins) if found is None else found.origin
+                get_least_trusted(Origin.ASSISTANT, *origins)
+                if grounding is None
+                else grounding.origin
             )
             if origin is Origin.ASSISTANT:
                 origin = get_least_trusted(origin, *_find_repeated_origins(fact.content, before))
             try:
-                draft = _build_memory(fact, resting, origin, profile, now)
+                new_memory = _build_memory(fact, cited, origin, profile, now)
             except InvalidInput as error:
                 _log.info("an extracted fact was skipped: %s", error)
                 continue
-            if draft.origin is Origin.USER or not self._is_echo(owner_id, draft, read):
-                made.append((draft, found is not None))
-        return made
+            if new_memory.origin is Origin.USER or not self._is_echo(owner_id, new_memory, read):
+                new_memories.append((new_memory, grounding is not None))
+        return new_memories
 
-    def _is_echo(self, owner_id: str, draft: NewMemory, read: Sequence[Message]) -> bool:
+    def _is_echo(self, owner_id: str, new_memory: NewMemory, read: Sequence[Message]) -> bool:
         """Return whether a fact only repeats memories that were shown to the assistant."""
         profile = self._access.get_profile(owner_id)
-        text = memory_text(profile, draft.content, draft.kind, None)
+        text = memory_text(profile, new_memory.content, new_memory.kind, None)
         (entry,) = self._indexer.build_entries([text], owner_id)
-        said = read_sources(
+        user_sources = read_sources(
             [message.content for message in read if message.role is Role.USER], names=[owner_id]
         )
         with self._access.store.read(owner_id) as snapshot:
-            known = [memory.content for memory in self._find_similar(snapshot, entry, profile)]
-        return is_echo(draft.content, said, known)
+            similar = [memory.content for memory in self._find_similar(snapshot, entry, profile)]
+        return is_echo(new_memory.content, user_sources, similar)
 
     def _find_similar(
         self, snapshot: Snapshot, entry: IndexEntry, profile: Profile
@@ -235,35 +239,35 @@ class FactExtractor:
         return snapshot.memories(list(snapshot.items(numbers).record_id))
 
     def _build_quarantined(
-        self, owner_id: str, profile: Profile, drafts: Sequence[NewMemory], now: datetime
+        self, owner_id: str, profile: Profile, new_memories: Sequence[NewMemory], now: datetime
     ) -> list[tuple[Memory, IndexEntry]]:
         """Return memories of unsupported facts: quarantined for review, never recalled."""
-        texts = [memory_text(profile, draft.content, draft.kind, None) for draft in drafts]
+        texts = [memory_text(profile, new.content, new.kind, None) for new in new_memories]
         entries = self._indexer.build_entries(texts, owner_id)
-        made = [
+        memories = [
             Memory(
                 id=self._access.new_id(now),
                 owner_id=owner_id,
-                kind=draft.kind,
-                content=draft.content,
+                kind=new.kind,
+                content=new.content,
                 created_at=now,
                 updated_at=now,
-                importance=draft.effective_importance,
-                happened_at=draft.happened_at,
+                importance=new.effective_importance,
+                happened_at=new.happened_at,
                 state=State.UNSUPPORTED,
-                session_id=draft.session_id,
-                sources=draft.sources,
-                origin=draft.origin,
+                session_id=new.session_id,
+                sources=new.sources,
+                origin=new.origin,
             )
-            for draft in drafts
+            for new in new_memories
         ]
-        return list(zip(refresh_strengths(profile, made, now), entries, strict=True))
+        return list(zip(refresh_strengths(profile, memories, now), entries, strict=True))
 
 
 def _find_repeated_origins(fact: str, messages: Sequence[Message]) -> list[Origin]:
     """Return the origins of the messages that state a fact."""
-    told = read_sources([message.content for message in messages])
-    return [get_origin(messages[place].role) for place in find_support(fact, told)]
+    sources = read_sources([message.content for message in messages])
+    return [get_origin(messages[place].role) for place in find_support(fact, sources)]
 
 
 def _build_memory(
@@ -277,7 +281,7 @@ def _build_memory(
     kind = get_trusted_kind(origin, fact.kind, profile.external_kinds)
     if not can_have_kind(origin, kind):
         kind = profile.own_kinds.get("context", "context")
-    draft = NewMemory(
+    new_memory = NewMemory(
         content=fact.content,
         kind=kind,
         judged_importance=0.0,
@@ -289,7 +293,7 @@ def _build_memory(
         sources=tuple(Source(each.id, "message", each.external_id) for each in sources),
         may_change_existing=not any(is_suspicious(each.content) for each in sources),
     )
-    return classify_new_memory(draft, profile)
+    return classify_new_memory(new_memory, profile)
 
 
 def _fact_date(fact: Fact) -> datetime | None:

@@ -33,9 +33,9 @@ def validate_records(records: object, *, max_memory_chars: int) -> list[Record]:
     ]
 
 
-def count_redactions(given: Sequence[object], records: Sequence[Record]) -> dict[str, int]:
+def count_redactions(originals: Sequence[object], records: Sequence[Record]) -> dict[str, int]:
     """Return the number of secrets that `validate_records` redacted in each record, by id."""
-    pairs = zip(given, records, strict=True)
+    pairs = zip(originals, records, strict=True)
     return {
         after.memory.id if isinstance(after, MemoryRecord) else after.id: (
             _count_record_redactions(after) - _count_record_redactions(before)

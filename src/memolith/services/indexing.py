@@ -41,10 +41,10 @@ def embed_texts(embedder: Embedder, texts: Sequence[str], role: TextRole) -> NDA
         return np.empty((0, 0), dtype=np.float32)
     dimension = embedder.dimension
     with span("embed"):
-        given = embedder.embed(texts, role=role)
+        output = embedder.embed(texts, role=role)
     try:
         with np.errstate(over="ignore"):  # overflow to infinity is refused below
-            vectors = np.asarray(given, dtype=np.float32)
+            vectors = np.asarray(output, dtype=np.float32)
     except (TypeError, ValueError, OverflowError) as error:
         problem = "returned no list of vectors"
         raise ServiceFailed(embedder.name, problem) from error
@@ -162,8 +162,8 @@ class Indexer:
             ServiceFailed: The embedder failed or returned malformed vectors.
             WrongEmbeddingModel: The store has vectors of another model.
         """
-        bare = self.build_unembedded(texts)
-        return bare.with_vectors(self.get_vectors(bare.texts_by_digest, owner_id))
+        unembedded = self.build_unembedded(texts)
+        return unembedded.with_vectors(self.get_vectors(unembedded.texts_by_digest, owner_id))
 
     def get_vectors(
         self, texts_by_digest: Mapping[bytes, str], owner_id: str
@@ -176,19 +176,19 @@ class Indexer:
         """
         vectors = self._recent.get(owner_id, texts_by_digest)
         if unknown := [digest for digest in texts_by_digest if digest not in vectors]:
-            with self._store.read(owner_id) as known:
-                vectors |= known.vectors(unknown)
+            with self._store.read(owner_id) as snapshot:
+                vectors |= snapshot.vectors(unknown)
         missing = {
             digest: text for digest, text in texts_by_digest.items() if digest not in vectors
         }
-        fresh = self._embed_documents(missing)
-        self._recent.put(owner_id, fresh)
-        return vectors | fresh
+        new_vectors = self._embed_documents(missing)
+        self._recent.put(owner_id, new_vectors)
+        return vectors | new_vectors
 
     def rebuild_entries(self, texts: Sequence[IndexText]) -> list[IndexEntry]:
         """Return the index entry of each text, with all vectors computed again."""
-        bare = self.build_unembedded(texts)
-        return bare.with_vectors(self._embed_documents(bare.texts_by_digest))
+        unembedded = self.build_unembedded(texts)
+        return unembedded.with_vectors(self._embed_documents(unembedded.texts_by_digest))
 
     def build_unembedded(self, texts: Sequence[IndexText]) -> UnembeddedEntries:
         """Return the index entries of texts without computing vectors."""
@@ -288,9 +288,9 @@ class _VectorCache:
         self._lock = threading.Lock()
 
     def get(self, owner_id: str, digests: Iterable[bytes]) -> dict[bytes, NDArray[np.int8]]:
-        known = self._vectors
+        cached = self._vectors
         with self._lock:
-            return {each: known[owner_id, each] for each in digests if (owner_id, each) in known}
+            return {each: cached[owner_id, each] for each in digests if (owner_id, each) in cached}
 
     def clear(self, owner_id: str) -> None:
         with self._lock:
@@ -336,6 +336,6 @@ def apply_window_passages(entry: IndexEntry, previous: Sequence[Passage]) -> Ind
     """Return the same as `apply_window`, given the passages of the previous message."""
     if len(entry.passages) != 1 or len(previous) != 1:
         return entry
-    own, other = entry.passages[0], previous[0]
-    terms = add_window_terms(own.terms, own.tokens, other.terms, other.tokens)
-    return replace(entry, passages=(replace(own, terms=terms),))
+    first, context = entry.passages[0], previous[0]
+    terms = add_window_terms(first.terms, first.tokens, context.terms, context.tokens)
+    return replace(entry, passages=(replace(first, terms=terms),))

@@ -190,8 +190,8 @@ class Ingester:
         if len(text) > arguments.MAX_MESSAGE_CHARS:
             limit = arguments.MAX_MESSAGE_CHARS
             raise InvalidInput("text", f"has {len(text):,} characters; at most {limit:,}")
-        made = self._build_run(owner_id, kind, session, origin, source, tags, happened_at)
-        parts = list(made.store_batches([text], batch=None))
+        run = self._build_run(owner_id, kind, session, origin, source, tags, happened_at)
+        parts = list(run.store_batches([text], batch=None))
         if not parts:
             raise InvalidInput("text", "is empty")
         return parts[0]
@@ -218,8 +218,8 @@ class Ingester:
             InvalidInput: An argument is not valid.
         """
         self._access.check_enabled()
-        made = self._build_run(owner_id, kind, session, origin, source, tags, happened_at)
-        return made.store_batches(pieces, batch=BATCH_SIZE)
+        run = self._build_run(owner_id, kind, session, origin, source, tags, happened_at)
+        return run.store_batches(pieces, batch=BATCH_SIZE)
 
     def _build_run(
         self,
@@ -233,12 +233,12 @@ class Ingester:
     ) -> _IngestionRun:
         profile = self._access.get_profile(owner_id)
         name = None if source is None else validate_name(source, "source")
-        marked = [*arguments.check_list(tags, "tags"), *([f"source:{name}"] if name else [])]
-        like = NewMemory(
+        all_tags = [*arguments.check_list(tags, "tags"), *([f"source:{name}"] if name else [])]
+        template = NewMemory(
             content="",
             kind="" if kind is None else validate_kind_trust(validate_kind(kind, profile), origin),
             judged_importance=0.0,
-            tags=validate_tags(marked),
+            tags=validate_tags(all_tags),
             happened_at=None
             if happened_at is None
             else arguments.check_instant(happened_at, "happened_at"),
@@ -246,7 +246,13 @@ class Ingester:
             origin=parse_origin(origin),
         )
         return _IngestionRun(
-            self._access, self._chunk_scorer, self._write_pipeline, owner_id, profile, like, name
+            self._access,
+            self._chunk_scorer,
+            self._write_pipeline,
+            owner_id,
+            profile,
+            template,
+            name,
         )
 
 
@@ -276,63 +282,63 @@ class _IngestionRun:
         """Store chunks in batches, or all at once if `batch` is None; yield each result."""
         centre = self._chunk_scorer.get_centroid(self._owner_id, self._profile)
         chunks = self._chunk_scorer.split(self._redact(clean_stream(pieces)), self._profile)
-        while some := list(islice(chunks, batch)):
-            found = self._chunk_scorer.score_chunks(
+        while chunk_batch := list(islice(chunks, batch)):
+            scored = self._chunk_scorer.score_chunks(
                 self._owner_id,
-                some,
-                [self._template.origin] * len(some),
+                chunk_batch,
+                [self._template.origin] * len(chunk_batch),
                 self._profile,
                 centroid=centre,
                 kind=self._template.kind or None,
             )
             redactions, self._redactions = self._redactions, 0
-            yield IngestResult(self._store(found), redactions)
+            yield IngestResult(self._store(scored), redactions)
 
     def _redact(self, pieces: Iterable[str]) -> Iterator[str]:
-        hide = redact_lines if self._profile.redacts_lines else redact
+        redact_piece = redact_lines if self._profile.redacts_lines else redact
         for piece in pieces:
-            plain, redactions = hide(piece)
+            plain, redactions = redact_piece(piece)
             self._redactions += redactions
             yield plain
 
     def _store(self, chunks: Sequence[ScoredChunk]) -> tuple[IngestedChunk, ...]:
         now = self._access.clock.now()
-        drafts = tuple(self._build_memory(each) for each in chunks if each.is_kept)
-        made = {each.chunk.text: each.entry for each in chunks if each.entry is not None}
-        order = WriteRequest(
-            self._owner_id, self._profile, drafts, now, actor="ingest", entries=made
+        new_memories = tuple(self._build_memory(each) for each in chunks if each.is_kept)
+        entries = {each.chunk.text: each.entry for each in chunks if each.entry is not None}
+        request = WriteRequest(
+            self._owner_id, self._profile, new_memories, now, actor="ingest", entries=entries
         )
-        known = self._find_known(chunks)
-        if not drafts:
+        existing = self._find_existing(chunks)
+        if not new_memories:
             return tuple(
-                _build_chunk_result(each, known.get(each.chunk.text), is_new=False)
+                _build_chunk_result(each, existing.get(each.chunk.text), is_new=False)
                 for each in chunks
             )
-        settled = self._write_pipeline.write(order)
-        new = set(settled.new_ids)
-        memories = iter(settled.memories)
+        result = self._write_pipeline.write(request)
+        new = set(result.new_ids)
+        memories = iter(result.memories)
         pieces = []
         for each in chunks:
-            memory = next(memories) if each.is_kept else known.get(each.chunk.text)
+            memory = next(memories) if each.is_kept else existing.get(each.chunk.text)
             is_new = each.is_kept and memory is not None and memory.id in new
             pieces.append(_build_chunk_result(each, memory, is_new=is_new))
             new -= set() if memory is None else {memory.id}
         return tuple(pieces)
 
-    def _find_known(self, chunks: Sequence[ScoredChunk]) -> dict[str, Memory]:
+    def _find_existing(self, chunks: Sequence[ScoredChunk]) -> dict[str, Memory]:
         """Return existing memories that equal dropped chunks, by text."""
         dropped = [each for each in chunks if not each.is_kept and each.entry is not None]
-        known: dict[str, Memory] = {}
+        existing: dict[str, Memory] = {}
         with self._access.store.read(self._owner_id) as snapshot:
             for each in dropped:
-                said = snapshot.find_by_content(each.entry.content_key) if each.entry else []
-                memory = next((one for one in said if isinstance(one, Memory)), None)
+                matches = snapshot.find_by_content(each.entry.content_key) if each.entry else []
+                memory = next((one for one in matches if isinstance(one, Memory)), None)
                 if memory is not None:
-                    known[each.chunk.text] = memory
-        return known
+                    existing[each.chunk.text] = memory
+        return existing
 
     def _build_memory(self, each: ScoredChunk) -> NewMemory:
-        draft = NewMemory(
+        new_memory = NewMemory(
             content=each.chunk.text,
             kind=each.kind,
             judged_importance=0.0,
@@ -343,7 +349,7 @@ class _IngestionRun:
             session_id=self._template.session_id,
             origin=self._template.origin,
         )
-        return classify_new_memory(draft, self._profile)
+        return classify_new_memory(new_memory, self._profile)
 
     def _build_key(self, each: ScoredChunk) -> str:
         """Return a key derived from the chunk's text, for profiles that require keys."""
@@ -356,15 +362,15 @@ def _build_chunk_result(each: ScoredChunk, memory: Memory | None, *, is_new: boo
     reason = "too little that is new or matters"
     if memory is not None:
         status, reason = ("stored", "") if is_new else ("known", "a memory says it already")
-    weighed = each.score
+    score = each.score
     return IngestedChunk(
         text=each.chunk.text,
         tokens=each.chunk.tokens,
         kind=each.kind if memory is None else memory.kind,
         status=status,
         reason=reason,
-        importance=weighed.importance if weighed else memory.importance if memory else 0.0,
-        novelty=None if weighed is None else weighed.novelty,
-        salience=None if weighed is None else weighed.salience,
+        importance=score.importance if score else memory.importance if memory else 0.0,
+        novelty=None if score is None else score.novelty,
+        salience=None if score is None else score.salience,
         memory=memory,
     )

@@ -53,8 +53,8 @@ class MemoryReader:
             NotFound: The owner has no such memory.
         """
         with self._access.store.read(owner_id) as snapshot:
-            found = _find_memory(snapshot, id, key)
-        return self._refresh_strengths(owner_id, hide_forgotten([found]))[0]
+            memory = _find_memory(snapshot, id, key)
+        return self._refresh_strengths(owner_id, hide_forgotten([memory]))[0]
 
     def summaries(self, owner_id: str) -> tuple[Memory, ...]:
         """Return the active summaries of memories, messages or histories, oldest first."""
@@ -64,11 +64,11 @@ class MemoryReader:
             get_profile_kind(SUMMARY_KIND, profile),
         }
         with self._access.store.read(owner_id) as snapshot:
-            vitals = snapshot.memory_stats(states=frozenset({State.ACTIVE}))
-            rows = [row for row, kind in enumerate(vitals.kind) if kind in kinds]
-            found = snapshot.memories([vitals.id[row] for row in rows])
+            stats = snapshot.memory_stats(states=frozenset({State.ACTIVE}))
+            rows = [row for row, kind in enumerate(stats.kind) if kind in kinds]
+            memories = snapshot.memories([stats.id[row] for row in rows])
         return tuple(
-            self._refresh_strengths(owner_id, [each for each in found if _is_summary(each)])
+            self._refresh_strengths(owner_id, [each for each in memories if _is_summary(each)])
         )
 
     def message(self, owner_id: str, id: str) -> Message:
@@ -80,10 +80,10 @@ class MemoryReader:
         """
         id_ = arguments.parse_id(id)
         with self._access.store.read(owner_id) as snapshot:
-            found = snapshot.messages(ids=[id_])
-        if not found:
+            messages = snapshot.messages(ids=[id_])
+        if not messages:
             raise NotFound("message", id_)
-        return found[0]
+        return messages[0]
 
     def page(
         self,
@@ -132,10 +132,10 @@ class MemoryReader:
             InvalidInput: An argument is not valid.
         """
         arguments.check_name(session_id, "session")
-        most = None if limit is None else arguments.check_count(limit, "limit", minimum=0)
+        count = None if limit is None else arguments.check_count(limit, "limit", minimum=0)
         first = arguments.check_count(after, "after", minimum=0)
         with self._access.store.read(owner_id) as snapshot:
-            return tuple(snapshot.messages(session_id=session_id, after=first, limit=most))
+            return tuple(snapshot.messages(session_id=session_id, after=first, limit=count))
 
     def recent_messages(
         self, owner_id: str, limit: int, session: str | None
@@ -145,10 +145,10 @@ class MemoryReader:
         Raises:
             InvalidInput: An argument is not valid.
         """
-        most = arguments.check_count(limit, "limit", minimum=0, maximum=MAX_PAGE_SIZE)
+        count = arguments.check_count(limit, "limit", minimum=0, maximum=MAX_PAGE_SIZE)
         name = None if session is None else validate_name(session, "session")
         with self._access.store.read(owner_id) as snapshot:
-            return tuple(snapshot.recent_messages(most, session_id=name))
+            return tuple(snapshot.recent_messages(count, session_id=name))
 
     def sessions(self, owner_id: str) -> tuple[Session, ...]:
         """Return the owner's conversations, ordered by first logged message."""
@@ -164,16 +164,16 @@ class MemoryReader:
         """
         with self._access.store.read(owner_id) as snapshot:
             memory = _find_memory(snapshot, id, key)
-            found = snapshot.history(memory.id)
-        if found is None:
+            history = snapshot.history(memory.id)
+        if history is None:
             raise NotFound("memory", memory.id)
-        return _hide_history(found) if memory.state is State.FORGOTTEN else found
+        return _hide_history(history) if memory.state is State.FORGOTTEN else history
 
     def profiles(self) -> tuple[ProfileInfo, ...]:
         """Return all profiles, the default one first."""
         default = self._access.default_profile
-        found = sorted(self._access.profiles.values(), key=lambda each: each.name != default)
-        return tuple(ProfileInfo(each.name, each.description, each.kinds) for each in found)
+        profiles = sorted(self._access.profiles.values(), key=lambda each: each.name != default)
+        return tuple(ProfileInfo(each.name, each.description, each.kinds) for each in profiles)
 
     def profile_name(self, owner_id: str) -> str:
         """Return the name of the owner's profile, even if its definition is missing."""
@@ -196,10 +196,10 @@ class MemoryReader:
         """Return statistics of the owner's stored records."""
         store = self._access.store
         with store.read(owner_id) as snapshot:
-            found = snapshot.statistics()
+            statistics = snapshot.statistics()
         if isinstance(store, SupportsExternalVectors):
-            return replace(found, vectors_pending=store.vectors_pending(owner_id))
-        return found
+            return replace(statistics, vectors_pending=store.vectors_pending(owner_id))
+        return statistics
 
     def _refresh_strengths(self, owner_id: str, memories: Sequence[Memory]) -> list[Memory]:
         """Return memories with their current strength."""
@@ -218,16 +218,16 @@ def _find_memory(snapshot: Snapshot, id: str | None, key: str | None) -> Memory:
             raise NotFound("key", key)
         return keyed
     id_ = arguments.parse_id(str(id))
-    found = snapshot.memories([id_])
-    if not found:
+    memories = snapshot.memories([id_])
+    if not memories:
         raise NotFound("memory", id_)
-    return found[0]
+    return memories[0]
 
 
 def _is_summary(memory: Memory) -> bool:
-    of_messages = memory.kind == SUMMARY_KIND and bool(memory.sources)
+    has_sources = memory.kind == SUMMARY_KIND and bool(memory.sources)
     return (
-        of_messages
+        has_sources
         or is_entry(memory.key)
         or any(each.record_type == "memory" for each in memory.sources)
     )
@@ -235,15 +235,15 @@ def _is_summary(memory: Memory) -> bool:
 
 def hide_forgotten(memories: Iterable[Memory]) -> list[Memory]:
     """Return memories with the content of forgotten ones removed."""
-    return [_without_content(each) if each.state is State.FORGOTTEN else each for each in memories]
+    return [_remove_content(each) if each.state is State.FORGOTTEN else each for each in memories]
 
 
-def _without_content(memory: Memory) -> Memory:
+def _remove_content(memory: Memory) -> Memory:
     return replace(memory, content="", summary=None, key=None, tags=())
 
 
 def _hide_history(history: History) -> History:
-    versions = (replace(each, memory=_without_content(each.memory)) for each in history.versions)
+    versions = (replace(each, memory=_remove_content(each.memory)) for each in history.versions)
     return replace(history, versions=tuple(versions))
 
 

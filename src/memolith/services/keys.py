@@ -90,18 +90,18 @@ class ApiKeyService:
     def create(self, name: str, role: str, owner: str | None) -> NewApiKey:
         """Create a key; see `Memolith.create_api_key`."""
         name = arguments.check_name(name, "name")
-        known = [each.value for each in KeyRole]
-        if role not in known:
-            raise InvalidInput("role", f"must be one of {', '.join(known)}")
-        of_one = role == KeyRole.OWNER
-        if of_one and owner is None:
+        roles = [each.value for each in KeyRole]
+        if role not in roles:
+            raise InvalidInput("role", f"must be one of {', '.join(roles)}")
+        is_owner_key = role == KeyRole.OWNER
+        if is_owner_key and owner is None:
             raise InvalidInput("owner", "is required for a key of role owner")
-        if owner is not None and not of_one:
+        if owner is not None and not is_owner_key:
             raise InvalidInput("owner", f"must not be given for a key of role {role}")
-        whose = None if owner is None else validate_name(owner, "owner")
-        if whose is not None and self._access.store.is_erased(whose):
-            raise Conflict(f"the owner {whose!r} was erased")
-        key = ApiKey(name, KeyRole(role), whose, self._access.clock.now())
+        owner_id = None if owner is None else validate_name(owner, "owner")
+        if owner_id is not None and self._access.store.is_erased(owner_id):
+            raise Conflict(f"the owner {owner_id!r} was erased")
+        key = ApiKey(name, KeyRole(role), owner_id, self._access.clock.now())
         secret = KEY_PREFIX + secrets.token_urlsafe(_RANDOM_BYTES)
         self._access.store.api_keys.add(key, _hash_secret(secret))
         return NewApiKey(key, secret)

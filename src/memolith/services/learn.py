@@ -24,7 +24,7 @@ from memolith.services.write import WritePipeline
 from memolith.text.cleaning import clean
 from memolith.text.injection import is_suspicious
 from memolith.text.screening import redact, redact_lines
-from memolith.tracing import traced
+from memolith.tracing import trace_calls
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +85,7 @@ class ConversationLearner:
         self._write_pipeline = write_pipeline
         self._learn_memories = learn_memories
 
-    @traced("log")
+    @trace_calls("log")
     def log(self, owner_id: str, messages: Sequence[Message], *, session_id: str) -> LearnResult:
         """Store a session's messages, and the memories learned from them, in one transaction.
 
@@ -98,30 +98,30 @@ class ConversationLearner:
         self._access.check_enabled()
         validate_name(session_id, "session")
         now = self._access.clock.now()
-        given = arguments.check_list(messages, "messages")  # may be a slow iterator
-        with self._access.store.read(owner_id) as known:
-            profile = self._access.get_snapshot_profile(known)
+        raw_messages = arguments.check_list(messages, "messages")  # may be a slow iterator
+        with self._access.store.read(owner_id) as snapshot:
+            profile = self._access.get_snapshot_profile(snapshot)
             checked = [
                 _validate_message(message, owner_id, session_id, place, now)
-                for place, message in enumerate(given)
+                for place, message in enumerate(raw_messages)
             ]
-            fresh = _find_new_messages(checked, known, session_id)
-        prepared = self._prepare(fresh, owner_id, profile, now)
+            new_messages = _find_new_messages(checked, snapshot, session_id)
+        prepared = self._prepare(new_messages, owner_id, profile, now)
         if not prepared:
             return LearnResult((), (), duplicates_skipped=len(checked))
-        waits = (
+        is_pending = (
             self._learn_memories and self._on_pending is not None and profile.extraction is not None
         )
-        logging = _MessageWriter(self._indexer, session_id, prepared, now, mark_pending=waits)
-        order = WriteRequest(owner_id, profile, logging.new_memories, now, actor="learn")
-        memories = self._write_pipeline.write_memories(order, logging.store)
-        if waits and self._on_pending is not None:
+        writer = _MessageWriter(self._indexer, session_id, prepared, now, mark_pending=is_pending)
+        request = WriteRequest(owner_id, profile, writer.new_memories, now, actor="learn")
+        memories = self._write_pipeline.write_memories(request, writer.store)
+        if is_pending and self._on_pending is not None:
             self._on_pending()
         return LearnResult(
-            tuple(logging.stored_messages),
+            tuple(writer.stored_messages),
             memories,
-            duplicates_skipped=len(checked) - len(logging.stored_messages),
-            redactions=sum(each.redactions for each in logging.new_messages),
+            duplicates_skipped=len(checked) - len(writer.stored_messages),
+            redactions=sum(each.redactions for each in writer.new_messages),
         )
 
     def end_session(self, owner_id: str, session_id: str) -> None:
@@ -145,47 +145,53 @@ class ConversationLearner:
         now: datetime,
     ) -> list[_PreparedMessage]:
         """Redact, index and learn from messages, without holding a lock."""
-        hide = redact_lines if profile.redacts_lines else redact
-        redacted = [hide(message.content) for message in messages]
+        redact_content = redact_lines if profile.redacts_lines else redact
+        redacted = [redact_content(message.content) for message in messages]
         messages = [
             replace(message, content=content, id=self._access.new_id(now))
             for message, (content, _) in zip(messages, redacted, strict=True)
         ]
         texts = [message_text(profile, message) for message in messages]
         entries = self._indexer.build_entries(texts, owner_id)
-        drafts = self._build_memories(messages, owner_id, profile)
+        new_memories = self._build_memories(messages, owner_id, profile)
         counts = [count for _, count in redacted]
         return [
-            _PreparedMessage(message, entry, tuple(own), count)
-            for message, entry, own, count in zip(messages, entries, drafts, counts, strict=True)
+            _PreparedMessage(message, entry, tuple(memories), count)
+            for message, entry, memories, count in zip(
+                messages, entries, new_memories, counts, strict=True
+            )
         ]
 
     def _build_memories(
         self, messages: Sequence[Message], owner_id: str, profile: Profile
     ) -> list[list[NewMemory]]:
         """Return the memories learned from each message; those from several belong to the first."""
-        drafts: list[list[NewMemory]] = [[] for _ in messages]
+        new_memories: list[list[NewMemory]] = [[] for _ in messages]
         places = [
             place for place, each in enumerate(messages) if self._learn_memories and each.learn
         ]
-        said = [replace(messages[place], content=_own_content(messages[place])) for place in places]
-        found = self._find_memories(said, owner_id, profile) if said else ()
-        orders = _find_suspicious(said) if found else frozenset[int]()
-        for made in found:
-            sources = [said[place] for place in made.places]
-            draft = NewMemory(
-                content=made.content,
-                kind=made.kind or "",
+        statements = [
+            replace(messages[place], content=_own_content(messages[place])) for place in places
+        ]
+        candidates = self._find_memories(statements, owner_id, profile) if statements else ()
+        suspicious = _find_suspicious(statements) if candidates else frozenset[int]()
+        for candidate in candidates:
+            sources = [statements[place] for place in candidate.places]
+            new_memory = NewMemory(
+                content=candidate.content,
+                kind=candidate.kind or "",
                 judged_importance=0.0,
-                importance=made.importance,
+                importance=candidate.importance,
                 happened_at=sources[0].at,
                 session_id=sources[0].session_id,
-                origin=made.origin,
+                origin=candidate.origin,
                 sources=tuple(Source(each.id, "message", each.external_id) for each in sources),
-                may_change_existing=orders.isdisjoint(made.places),
+                may_change_existing=suspicious.isdisjoint(candidate.places),
             )
-            drafts[places[made.places[0]]].append(classify_new_memory(draft, profile))
-        return drafts
+            new_memories[places[candidate.places[0]]].append(
+                classify_new_memory(new_memory, profile)
+            )
+        return new_memories
 
     def _find_memories(
         self, messages: Sequence[Message], owner_id: str, profile: Profile
@@ -197,11 +203,11 @@ class ConversationLearner:
             for place, message in enumerate(messages)
             for chunk in self._chunk_scorer.split([message.content], profile)
         ]
-        by_place = resolve_origins(message.role for message in messages)
-        origins = [by_place[place] for place, _ in parts]
+        all_origins = resolve_origins(message.role for message in messages)
+        origins = [all_origins[place] for place, _ in parts]
         centre = self._chunk_scorer.get_centroid(owner_id, profile)
         chunks = [chunk for _, chunk in parts]
-        weighed = self._chunk_scorer.score_chunks(
+        scored = self._chunk_scorer.score_chunks(
             owner_id, chunks, origins, profile, centroid=centre
         )
         return [
@@ -212,7 +218,7 @@ class ConversationLearner:
                 None if each.score is None else each.score.importance,
                 origin,
             )
-            for (place, _), origin, each in zip(parts, origins, weighed, strict=True)
+            for (place, _), origin, each in zip(parts, origins, scored, strict=True)
             if each.is_kept
         ]
 
@@ -240,14 +246,14 @@ class _MessageWriter:
     @property
     def new_memories(self) -> tuple[NewMemory, ...]:
         """The memories learned from the messages that are not skipped."""
-        return tuple(draft for each in self.new_messages for draft in each.new_memories)
+        return tuple(memory for each in self.new_messages for memory in each.new_memories)
 
     def store(self, tx: Transaction) -> Sequence[NewMemory]:
         """Store the messages that are not stored yet; return the memories learned from them."""
-        callers_ids = _external_ids([each.message for each in self._prepared])
-        late = tx.external_ids(self._session_id, callers_ids)
+        given_ids = _external_ids([each.message for each in self._prepared])
+        stored_ids = tx.external_ids(self._session_id, given_ids)
         self.new_messages = [
-            each for each in self._prepared if each.message.external_id not in late
+            each for each in self._prepared if each.message.external_id not in stored_ids
         ]
         first = tx.next_sequence(self._session_id)
         previous = self._get_last_passages(tx, first)
@@ -318,15 +324,15 @@ def _external_ids(messages: Sequence[Message]) -> list[str]:
 
 
 def _find_new_messages(
-    messages: Sequence[Message], known: Snapshot, session_id: str
+    messages: Sequence[Message], snapshot: Snapshot, session_id: str
 ) -> list[Message]:
     """Return the messages that the session does not have, each external id once."""
-    seen = known.external_ids(session_id, _external_ids(messages))
-    fresh = []
+    seen_ids = snapshot.external_ids(session_id, _external_ids(messages))
+    new_messages = []
     for message in messages:
         if message.external_id is None:
-            fresh.append(message)
-        elif message.external_id not in seen:
-            seen.add(message.external_id)
-            fresh.append(message)
-    return fresh
+            new_messages.append(message)
+        elif message.external_id not in seen_ids:
+            seen_ids.add(message.external_id)
+            new_messages.append(message)
+    return new_messages

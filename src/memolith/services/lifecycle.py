@@ -45,10 +45,10 @@ def get_memory(snapshot: Snapshot, id_: str) -> Memory:
     Raises:
         NotFound: There is no memory with this id.
     """
-    found = snapshot.memories([id_])
-    if not found:
+    memories = snapshot.memories([id_])
+    if not memories:
         raise NotFound("memory", id_)
-    return found[0]
+    return memories[0]
 
 
 def get_active_memory(snapshot: Snapshot, id_: str) -> Memory:
@@ -72,9 +72,9 @@ def check_key_free(tx: Transaction, memory: Memory) -> None:
 
 def check_not_duplicate(tx: Transaction, memory: Memory, content: str) -> None:
     """Raise `Conflict` if another memory has the same content, given as a `content_key`."""
-    twin = find_duplicate(tx, memory, content)
-    if twin is not None:
-        raise Conflict(f"memory {twin.id} already has that content")
+    duplicate = find_duplicate(tx, memory, content)
+    if duplicate is not None:
+        raise Conflict(f"memory {duplicate.id} already has that content")
 
 
 def find_duplicate(tx: Transaction, memory: Memory, content: str) -> Memory | None:
@@ -87,13 +87,17 @@ def move_source(
     tx: Transaction, memory: Memory, duplicate: Memory, source_id: str, now: datetime
 ) -> None:
     """Move a source from a forgotten memory to the memory that has restated it since."""
-    own = tuple(source for source in memory.sources if source.id != source_id)
-    given = tuple(source for source in memory.sources if source.id == source_id)
-    retired = replace(
-        memory, state=State.SUPERSEDED, superseded_by=duplicate.id, sources=own, updated_at=now
+    remaining = tuple(source for source in memory.sources if source.id != source_id)
+    moved = tuple(source for source in memory.sources if source.id == source_id)
+    superseded = replace(
+        memory,
+        state=State.SUPERSEDED,
+        superseded_by=duplicate.id,
+        sources=remaining,
+        updated_at=now,
     )
-    tx.amend(retired)
-    tx.amend(replace(duplicate, sources=(*duplicate.sources, *given), updated_at=now))
+    tx.amend(superseded)
+    tx.amend(replace(duplicate, sources=(*duplicate.sources, *moved), updated_at=now))
     details = {"superseded_by": duplicate.id}
     tx.record(
         [
@@ -105,13 +109,13 @@ def move_source(
 
 def check_no_cycle(tx: Transaction, old_id: str, successor: Memory) -> None:
     """Raise `Conflict` if a memory would supersede its own successor."""
-    step: Memory | None = successor
+    current: Memory | None = successor
     for _ in range(_MAX_CHAIN_LENGTH):
-        if step is None or step.superseded_by is None:
+        if current is None or current.superseded_by is None:
             return
-        if step.superseded_by == old_id:
+        if current.superseded_by == old_id:
             raise Conflict("that would create a cycle of supersessions")
-        step = next(iter(tx.memories([step.superseded_by])), None)
+        current = next(iter(tx.memories([current.superseded_by])), None)
     raise Conflict(f"the chain of supersessions is longer than {_MAX_CHAIN_LENGTH}")
 
 
@@ -180,10 +184,10 @@ class MemoryEditor:
             if happened_at is None
             else arguments.check_instant(happened_at, "happened_at"),
         }
-        wanted = {name: value for name, value in changes.items() if value is not None}
-        if not wanted:
+        updates = {name: value for name, value in changes.items() if value is not None}
+        if not updates:
             raise InvalidInput("update", "give at least one field to change")
-        return self._write_update(owner_id, id_, wanted, now, redaction_details(redactions))
+        return self._write_update(owner_id, id_, updates, now, redaction_details(redactions))
 
     def _write_update(
         self,
@@ -214,8 +218,8 @@ class MemoryEditor:
                 tx.revise(memory, write_tx.get_entry(self._memory_text(memory)))
             else:
                 tx.amend(memory)
-            said = {"fields": ",".join(sorted(changes)), **details}
-            tx.record([Event(id_, Action.UPDATED, now, "user", memory.version, said)])
+            event_details = {"fields": ",".join(sorted(changes)), **details}
+            tx.record([Event(id_, Action.UPDATED, now, "user", memory.version, event_details)])
             return memory
 
         return self._runner.write(owner_id, change)
@@ -233,18 +237,18 @@ class MemoryEditor:
         old_id, new_id = arguments.parse_id(old, "old"), arguments.parse_id(new, "new")
         now = self._access.clock.now()
         with self._access.store.write(owner_id) as tx:
-            retired = get_memory(tx, old_id)
+            stored = get_memory(tx, old_id)
             successor = get_memory(tx, new_id)
             if old_id == new_id:
                 raise Conflict("a memory can't supersede itself")
-            if retired.superseded_by is not None:
+            if stored.superseded_by is not None:
                 raise Conflict(f"memory {old_id} is already superseded")
-            if retired.state is not State.ACTIVE:
-                raise Conflict(f"memory {old_id} is {retired.state}, not active")
+            if stored.state is not State.ACTIVE:
+                raise Conflict(f"memory {old_id} is {stored.state}, not active")
             check_no_cycle(tx, old_id, successor)
             if successor.state is not State.ACTIVE:
                 raise Conflict(f"memory {new_id} is {successor.state}, not active")
-            memory = replace(retired, state=State.SUPERSEDED, superseded_by=new_id, updated_at=now)
+            memory = replace(stored, state=State.SUPERSEDED, superseded_by=new_id, updated_at=now)
             tx.amend(memory)
             details = {"superseded_by": new_id}
             tx.record([Event(old_id, Action.SUPERSEDED, now, "user", memory.version, details)])
@@ -304,12 +308,12 @@ class MemoryEditor:
     ) -> ForgetResult:
         tx = write_tx.tx
         message_ids = find_source_messages(tx, memory, now)
-        gone = find_forgotten_messages(tx, message_ids)
-        known = {source.id for source in memory.sources}
+        hidden = find_forgotten_messages(tx, message_ids)
+        source_ids = {source.id for source in memory.sources}
         extra = tuple(
             Source(message.id, "message", message.external_id)
             for message in tx.original_messages(message_ids)
-            if message.id not in known
+            if message.id not in source_ids
         )
         forgotten = replace(
             memory, state=State.FORGOTTEN, sources=(*memory.sources, *extra), updated_at=now
@@ -319,7 +323,7 @@ class MemoryEditor:
         tx.amend(forgotten)
         details = {"state": str(memory.state)}
         tx.record([Event(memory.id, Action.FORGOTTEN, now, "user", memory.version, details)])
-        touched = self._refresh_messages(write_tx, _exclude(gone, message_ids), now)
+        touched = self._refresh_messages(write_tx, _exclude(hidden, message_ids), now)
         return ForgetResult((memory.id, *summaries), tuple(touched))
 
     def _forget_derived(
@@ -331,11 +335,11 @@ class MemoryEditor:
         """
         if isinstance(record, Memory) and is_summary(tx, record):
             return []
-        told = provenance.build_paraphrase_matcher(tx, [record])
+        matcher = provenance.build_paraphrase_matcher(tx, [record])
         profile = self._access.get_profile(tx.owner_id)
-        made = provenance.find_derived_summaries(tx, (record.id, *others), told, profile)
-        provenance.remove_base_memory_notes(tx, told, now)
-        return provenance.forget_summaries(tx, made, record.id, now)
+        summaries = provenance.find_derived_summaries(tx, (record.id, *others), matcher, profile)
+        provenance.remove_base_memory_notes(tx, matcher, now)
+        return provenance.forget_summaries(tx, summaries, record.id, now)
 
     def _forget_message(
         self, write_tx: WriteTransaction, message: Message, now: datetime
@@ -367,8 +371,8 @@ class MemoryEditor:
         """
         if memory.state is State.ACTIVE:
             raise Conflict(f"memory {memory.id} is already active")
-        stands_for_others = is_summary(write_tx.tx, memory)
-        if stands_for_others and not provenance.can_restore_summary(write_tx.tx, memory):
+        has_sources = is_summary(write_tx.tx, memory)
+        if has_sources and not provenance.can_restore_summary(write_tx.tx, memory):
             raise Conflict(f"the sources of {memory.id} are forgotten, or have another summary")
         ended = memory.expires_at is not None and memory.expires_at <= now
         restored = replace(
@@ -384,14 +388,14 @@ class MemoryEditor:
         check_key_free(tx, restored)
         check_not_duplicate(tx, restored, entry.content_key)
         sources = [source.id for source in memory.sources if source.record_type == "message"]
-        gone = find_forgotten_messages(tx, sources)
+        forgotten = find_forgotten_messages(tx, sources)
         tx.revise(restored, entry)
         details = {"state": str(memory.state)}
         tx.record([Event(memory.id, Action.RESTORED, now, "user", restored.version, details)])
-        if stands_for_others:
+        if has_sources:
             provenance.mark_sources_summarised(tx, restored, now)
         elif memory.state is State.FORGOTTEN:
-            self._refresh_messages(write_tx, _exclude(gone, sources), now)
+            self._refresh_messages(write_tx, _exclude(forgotten, sources), now)
             self._restore_derived(write_tx, restored, sources, now)
         return restored
 
@@ -404,16 +408,18 @@ class MemoryEditor:
     ) -> None:
         """Restore the summaries and notes forgotten with a record, if they are still valid."""
         tx = write_tx.tx
-        told = provenance.build_paraphrase_matcher(tx, [record])
+        matcher = provenance.build_paraphrase_matcher(tx, [record])
         profile = self._access.get_profile(tx.owner_id)
-        for memory in provenance.find_restorable_summaries(tx, (record.id, *others), told, profile):
+        for memory in provenance.find_restorable_summaries(
+            tx, (record.id, *others), matcher, profile
+        ):
             state = provenance.get_state_before_forgetting(tx, memory)
             if state is not State.ACTIVE:
                 tx.amend(replace(memory, state=state, updated_at=now))
                 tx.record([Event(memory.id, Action.RESTORED, now, "user", memory.version)])
             elif find_duplicate(tx, memory, content_key(memory.content)) is None:
                 self.restore_memory(write_tx, memory, now)
-        provenance.restore_base_memory_notes(tx, told, now)
+        provenance.restore_base_memory_notes(tx, matcher, now)
 
     def _restore_message(
         self, write_tx: WriteTransaction, original: Message, now: datetime
@@ -425,22 +431,22 @@ class MemoryEditor:
             for memory in derived
             if memory.state is State.FORGOTTEN and not is_summary(tx, memory)
         ]
-        gone = [memory for memory in forgotten if was_forgotten_with(tx, memory, original.id)]
-        if not gone and tx.messages(ids=[original.id]):
+        restorable = [memory for memory in forgotten if was_forgotten_with(tx, memory, original.id)]
+        if not restorable and tx.messages(ids=[original.id]):
             raise Conflict(f"message {original.id} is not forgotten")
-        for memory in gone:
-            twin = find_duplicate(tx, memory, content_key(memory.content))
-            if twin is None:
+        for memory in restorable:
+            duplicate = find_duplicate(tx, memory, content_key(memory.content))
+            if duplicate is None:
                 self.restore_memory(write_tx, memory, now)
             else:
-                move_source(tx, memory, twin, original.id, now)
+                move_source(tx, memory, duplicate, original.id, now)
         self._refresh_messages(write_tx, [original.id], now)
-        found = tx.messages(ids=[original.id])
-        if not found:
+        messages = tx.messages(ids=[original.id])
+        if not messages:
             raise Conflict(f"all its sentences are forgotten: restore memory {forgotten[0].id}")
-        tx.record([Event(original.id, Action.RESTORED, now, "user", found[0].version)])
-        self._restore_derived(write_tx, found[0], [each.id for each in gone], now)
-        return found[0]
+        tx.record([Event(original.id, Action.RESTORED, now, "user", messages[0].version)])
+        self._restore_derived(write_tx, messages[0], [each.id for each in restorable], now)
+        return messages[0]
 
     def _refresh_messages(
         self, write_tx: WriteTransaction, message_ids: Sequence[str], now: datetime
@@ -451,8 +457,8 @@ class MemoryEditor:
         changed = []
         for original in tx.original_messages(message_ids):
             content = remaining_content(tx, original)
-            there = current.get(original.id)
-            if (there.content if there else "") == content:
+            visible = current.get(original.id)
+            if (visible.content if visible else "") == content:
                 continue
             if content:
                 self._rewrite_message(write_tx, original, content, now)
@@ -501,13 +507,13 @@ def _find_target(snapshot: Snapshot, id_: str | None, key: str | None) -> Memory
         if keyed is None:
             raise NotFound("key", key)
         return keyed
-    wanted = arguments.parse_id(str(id_))
-    for memory in snapshot.memories([wanted]):
+    target_id = arguments.parse_id(str(id_))
+    for memory in snapshot.memories([target_id]):
         if memory.state is not State.FORGOTTEN:
             return memory
-    for message in snapshot.messages(ids=[wanted]):
+    for message in snapshot.messages(ids=[target_id]):
         return message
-    raise NotFound("memory", wanted)
+    raise NotFound("memory", target_id)
 
 
 def _exclude(excluded: frozenset[str], ids: Iterable[str]) -> list[str]:

@@ -47,7 +47,7 @@ def compute_strengths(
 
 def refresh_strengths(profile: Profile, memories: Sequence[Memory], now: datetime) -> list[Memory]:
     """Return memories with their current strength."""
-    left = profile.decay.strength(
+    strengths = profile.decay.strength(
         DecayInputs(
             [memory.kind for memory in memories],
             np.array([memory.importance for memory in memories], dtype=np.float64),
@@ -58,7 +58,7 @@ def refresh_strengths(profile: Profile, memories: Sequence[Memory], now: datetim
     )
     return [
         replace(memory, strength=float(strength))
-        for memory, strength in zip(memories, left, strict=True)
+        for memory, strength in zip(memories, strengths, strict=True)
     ]
 
 
@@ -101,21 +101,23 @@ class Maintenance:
         now = self._access.clock.now()
         profile = self._access.get_profile(owner_id)
         with self._access.store.write(owner_id) as tx:
-            vitals = tx.memory_stats(states=ACTIVE)
-            left = compute_strengths(profile, vitals.kind, vitals, now)
-            changed = np.flatnonzero(np.abs(left - vitals.strength) > _MIN_CHANGE)
-            tx.set_strengths([vitals.id[row] for row in changed.tolist()], left[changed].tolist())
-            weaker = changed[left[changed] < vitals.strength[changed]]
-        return tuple(vitals.id[row] for row in weaker.tolist())
+            stats = tx.memory_stats(states=ACTIVE)
+            strengths = compute_strengths(profile, stats.kind, stats, now)
+            changed = np.flatnonzero(np.abs(strengths - stats.strength) > _MIN_CHANGE)
+            tx.set_strengths(
+                [stats.id[row] for row in changed.tolist()], strengths[changed].tolist()
+            )
+            weaker = changed[strengths[changed] < stats.strength[changed]]
+        return tuple(stats.id[row] for row in weaker.tolist())
 
     def expire(self, owner_id: str) -> tuple[str, ...]:
         """Expire the memories whose time is up; return their ids."""
         now = self._access.clock.now()
         with self._access.store.read(owner_id) as snapshot:
-            vitals = snapshot.memory_stats(states=ACTIVE)
+            stats = snapshot.memory_stats(states=ACTIVE)
         at = now.timestamp() * 1e6
-        is_over = (vitals.expires_at >= 0) & (vitals.expires_at <= at)
-        due = [vitals.id[row] for row in np.flatnonzero(is_over).tolist()]
+        is_over = (stats.expires_at >= 0) & (stats.expires_at <= at)
+        due = [stats.id[row] for row in np.flatnonzero(is_over).tolist()]
         return self._deactivate(owner_id, due, State.EXPIRED, now)
 
     def cleanup(
@@ -134,9 +136,9 @@ class Maintenance:
         if least is None:
             return ()
         with self._access.store.read(owner_id) as snapshot:
-            vitals = snapshot.memory_stats(states=ACTIVE)
-        left = compute_strengths(profile, vitals.kind, vitals, now)
-        due = [vitals.id[row] for row in np.flatnonzero(left < least).tolist()]
+            stats = snapshot.memory_stats(states=ACTIVE)
+        strengths = compute_strengths(profile, stats.kind, stats, now)
+        due = [stats.id[row] for row in np.flatnonzero(strengths < least).tolist()]
         return tuple(due) if dry_run else self._deactivate(owner_id, due, State.FADED, now)
 
     def promote_transient(self, owner_id: str) -> tuple[str, ...]:
@@ -166,14 +168,14 @@ class Maintenance:
         self, owner_id: str, ids: Sequence[str], change: Callable[[Transaction, Memory], None]
     ) -> tuple[str, ...]:
         """Change the memories that are still active, in batches; return their ids."""
-        done: list[str] = []
+        updated: list[str] = []
         for first in range(0, len(ids), BATCH_SIZE):
             with self._access.store.write(owner_id) as tx:
                 for memory in tx.memories(ids[first : first + BATCH_SIZE]):
                     if memory.state is State.ACTIVE:
                         change(tx, memory)
-                        done.append(memory.id)
-        return tuple(done)
+                        updated.append(memory.id)
+        return tuple(updated)
 
 
 def deactivate(tx: Transaction, memory: Memory, state: State, now: datetime) -> None:
@@ -186,23 +188,23 @@ def evict(tx: Transaction, profile: Profile, now: datetime) -> tuple[str, ...]:
     """Evict the weakest memories above the profile's capacity; return their ids."""
     if profile.capacity is None:
         return ()
-    vitals = tx.memory_stats(states=ACTIVE)
-    surplus = len(vitals.id) - profile.capacity
+    stats = tx.memory_stats(states=ACTIVE)
+    surplus = len(stats.id) - profile.capacity
     if surplus <= 0:
         return ()
-    left = compute_strengths(profile, vitals.kind, vitals, now)
-    rows = select_weakest(left, vitals.importance, vitals.created_at, surplus)
-    gone = tx.memories([vitals.id[row] for row in rows.tolist()])
-    for memory in gone:
+    strengths = compute_strengths(profile, stats.kind, stats, now)
+    rows = select_weakest(strengths, stats.importance, stats.created_at, surplus)
+    evicted = tx.memories([stats.id[row] for row in rows.tolist()])
+    for memory in evicted:
         deactivate(tx, memory, State.EVICTED, now)
-    return tuple(memory.id for memory in gone)
+    return tuple(memory.id for memory in evicted)
 
 
 def _find_due_transient(snapshot: Snapshot, profile: Profile, now: datetime) -> list[str]:
-    vitals = snapshot.memory_stats(states=ACTIVE)
+    stats = snapshot.memory_stats(states=ACTIVE)
     ids = [
         id_
-        for id_, kind in zip(vitals.id, vitals.kind, strict=True)
+        for id_, kind in zip(stats.id, stats.kind, strict=True)
         if kind in profile.kinds_after_session
     ]
     sessions = {session.id: session for session in snapshot.sessions()}
@@ -285,24 +287,24 @@ class Retention:
         with self._access.store.read(owner_id) as snapshot:
             memories = _find_inactive(snapshot, since)
             sessions = [each for each in snapshot.sessions() if each.last_at < since]
-        found = RetentionResult(
+        result = RetentionResult(
             len(memories), len(sessions), sum(each.messages for each in sessions)
         )
         if dry_run or not (memories or sessions):
-            return found
+            return result
         self._remove(owner_id, memories, sessions)
         self._indexer.clear_recent(owner_id)
         self._access.store.idempotency.forget_responses(owner_id)
         return RetentionResult(
-            found.memories, found.sessions, found.messages, self._access.store.compact()
+            result.memories, result.sessions, result.messages, self._access.store.compact()
         )
 
     def _remove(self, owner_id: str, memories: list[str], sessions: list[Session]) -> None:
         store = self._access.store
         for first in range(0, len(memories), _PURGE_BATCH_SIZE):
-            some = memories[first : first + _PURGE_BATCH_SIZE]
+            batch = memories[first : first + _PURGE_BATCH_SIZE]
             with store.write(owner_id) as tx:
-                tx.purge([each.id for each in tx.memories(some) if each.state in _INACTIVE_STATES])
+                tx.purge([each.id for each in tx.memories(batch) if each.state in _INACTIVE_STATES])
         for session in sessions:
             with store.write(owner_id) as tx:
                 now = {each.id: each for each in tx.sessions()}.get(session.id)
@@ -312,6 +314,6 @@ class Retention:
 
 def _find_inactive(snapshot: Snapshot, since: datetime) -> list[str]:
     """Return the ids of memories that have been inactive since the given time."""
-    vitals = snapshot.memory_stats(states=_INACTIVE_STATES)
-    rows = np.flatnonzero(vitals.updated_at < since.timestamp() * 1e6)
-    return [vitals.id[row] for row in rows.tolist()]
+    stats = snapshot.memory_stats(states=_INACTIVE_STATES)
+    rows = np.flatnonzero(stats.updated_at < since.timestamp() * 1e6)
+    return [stats.id[row] for row in rows.tolist()]

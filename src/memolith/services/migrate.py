@@ -134,16 +134,18 @@ class StoreMigrator:
         Raises:
             Conflict: The target holds other data, or was written to after the migration.
         """
-        found = self._target.migration
-        if found is None:
+        migration = self._target.migration
+        if migration is None:
             if not is_empty(self._target):
                 raise Conflict(f"{self._target.location} already holds a store")
             return False
-        if found.source != self._migration.source:
-            raise Conflict(f"{self._target.location} holds a copy of another store, {found.place}")
-        if found.states not in (None, self._digest_states()):
+        if migration.source != self._migration.source:
             raise Conflict(
-                f"{self._target.location} was written to after the migration of {found.place}"
+                f"{self._target.location} holds a copy of another store, {migration.place}"
+            )
+        if migration.states not in (None, self._digest_states()):
+            raise Conflict(
+                f"{self._target.location} was written to after the migration of {migration.place}"
             )
         return True
 
@@ -169,18 +171,18 @@ class StoreMigrator:
             self._remove_erased_owners()
             target.adopt_meta(source.meta)
             self._copy(None)
-            done = self.compare()
-            if done.is_same:
+            result = self.compare()
+            if result.is_same:
                 break
-            for each in done.compared:
+            for each in result.compared:
                 if not each.is_same and each.owner_id is not None:
                     self._copy(each.owner_id)
         if self._counts["replaced"] or self._counts["removed"]:
             target.compact()
-        if not done.is_same:
-            return done
+        if not result.is_same:
+            return result
         target.finish_migration(replace(self._migration, states=self._digest_states()))
-        return replace(done, is_finished=True)
+        return replace(result, is_finished=True)
 
     def compare(self) -> MigrationResult:
         """Compare all rows on both sides; change nothing."""
@@ -194,9 +196,9 @@ class StoreMigrator:
 
     def _compare_owner(self, owner_id: str | None) -> OwnerComparison:
         source, target = self._source.checksums(owner_id), self._target.checksums(owner_id)
-        made = OwnerComparison(owner_id, source, target)
-        self._advance(made.sums[0].rows)
-        return made
+        comparison = OwnerComparison(owner_id, source, target)
+        self._advance(comparison.sums[0].rows)
+        return comparison
 
     def _copy(self, owner_id: str | None) -> None:
         target = self._target
@@ -221,9 +223,12 @@ class StoreMigrator:
     def _drop_old_keys(self, owner_id: str) -> None:
         keys, source = self._target.cipher, self._source.cipher
         if isinstance(keys, SupportsKeyRotation) and isinstance(source, SupportsKeyRotation):
-            there, own = source.key_versions(owner_id), keys.key_versions(owner_id)
-            if there and own and own[0] < there[0]:
-                keys.delete_keys_before(owner_id, there[0])
+            source_versions, target_versions = (
+                source.key_versions(owner_id),
+                keys.key_versions(owner_id),
+            )
+            if source_versions and target_versions and target_versions[0] < source_versions[0]:
+                keys.delete_keys_before(owner_id, source_versions[0])
 
     def _remove_erased_owners(self) -> None:
         """Remove owners from the target who were erased in the source."""

@@ -54,23 +54,23 @@ def find_source_messages(snapshot: Snapshot, memory: Memory, now: datetime) -> l
     """
     if is_summary(snapshot, memory):
         return []
-    found: list[str] = []
+    message_ids: list[str] = []
     for version in get_versions(snapshot, memory):
-        found += [source.id for source in version.sources if source.record_type == "message"]
+        message_ids += [source.id for source in version.sources if source.record_type == "message"]
         same = snapshot.find_by_content(content_key(version.content))
-        found += [record.id for record in same if not isinstance(record, Memory)]
+        message_ids += [record.id for record in same if not isinstance(record, Memory)]
     for sentence in _get_sentences(snapshot, memory):
-        found += _find_messages_saying(snapshot, sentence, now)
-    return list(dict.fromkeys(found))
+        message_ids += _find_messages_saying(snapshot, sentence, now)
+    return list(dict.fromkeys(message_ids))
 
 
 def _get_sentences(snapshot: Snapshot, memory: Memory) -> list[str]:
-    own = (
+    current = (
         strip_speaker_label(span.extract(version.content))
         for version in get_versions(snapshot, memory)
         for span in sentences(version.content)
     )
-    return list(dict.fromkeys((*own, *find_source_sentences(snapshot, memory))))
+    return list(dict.fromkeys((*current, *find_source_sentences(snapshot, memory))))
 
 
 def _find_messages_saying(snapshot: Snapshot, sentence: str, now: datetime) -> list[str]:
@@ -79,8 +79,8 @@ def _find_messages_saying(snapshot: Snapshot, sentence: str, now: datetime) -> l
     if not words:
         return []
     postings = snapshot.postings(words, SearchFilter(now=now, kinds=frozenset({EPISODE})))
-    held = np.bincount(postings.slot, minlength=len(postings.passages))
-    numbers = np.unique(postings.passages[held == len(words)] >> PART_BITS)
+    matches = np.bincount(postings.slot, minlength=len(postings.passages))
+    numbers = np.unique(postings.passages[matches == len(words)] >> PART_BITS)
     messages = snapshot.messages(ids=list(snapshot.items(numbers).record_id))
     key = content_key(sentence)
     return [message.id for message in messages if key in sentence_keys(message.content)]
@@ -93,9 +93,9 @@ def stated_sentence_keys(snapshot: Snapshot, memory: Memory) -> frozenset[str]:
 
 def supporting_sentence_keys(snapshot: Snapshot, memory: Memory) -> frozenset[str]:
     """Return the keys of a memory's own sentences and of its source sentences."""
-    rested = find_source_sentences(snapshot, memory)
+    source_sentences = find_source_sentences(snapshot, memory)
     return stated_sentence_keys(snapshot, memory) | {
-        content_key(strip_speaker_label(sentence)) for sentence in rested
+        content_key(strip_speaker_label(sentence)) for sentence in source_sentences
     }
 
 
@@ -111,14 +111,20 @@ def find_source_sentences(snapshot: Snapshot, memory: Memory) -> list[str]:
     ids = dict.fromkeys(s.id for v in versions for s in v.sources if s.record_type == "message")
     if not ids:
         return []
-    said = list(_iter_sentences(snapshot.original_messages(list(ids))))
-    keys = {content_key(strip_speaker_label(sentence)) for sentence, _ in said}
-    told = [v.content for v in versions if not sentence_keys(v.content) <= keys]
-    if not told:
+    source_sentences = list(_iter_sentences(snapshot.original_messages(list(ids))))
+    keys = {content_key(strip_speaker_label(sentence)) for sentence, _ in source_sentences}
+    rephrased = [v.content for v in versions if not sentence_keys(v.content) <= keys]
+    if not rephrased:
         return []
-    texts = read_sources([one for one, _ in said], [day for _, day in said], [snapshot.owner_id])
-    places = {place for content in dict.fromkeys(told) for place in find_support(content, texts)}
-    return [said[place][0] for place in sorted(places)]
+    texts = read_sources(
+        [one for one, _ in source_sentences],
+        [day for _, day in source_sentences],
+        [snapshot.owner_id],
+    )
+    places = {
+        place for content in dict.fromkeys(rephrased) for place in find_support(content, texts)
+    }
+    return [source_sentences[place][0] for place in sorted(places)]
 
 
 def _iter_sentences(messages: Iterable[Message]) -> Iterator[tuple[str, date | None]]:
@@ -138,11 +144,11 @@ def remaining_content(snapshot: Snapshot, original: Message) -> str:
 
 def find_forgotten_messages(snapshot: Snapshot, message_ids: Sequence[str]) -> frozenset[str]:
     """Return the ids of messages that were forgotten explicitly, not just emptied by memories."""
-    there = {message.id for message in snapshot.messages(ids=message_ids)}
+    visible_ids = {message.id for message in snapshot.messages(ids=message_ids)}
     return frozenset(
         original.id
         for original in snapshot.original_messages(message_ids)
-        if original.id not in there and remaining_content(snapshot, original)
+        if original.id not in visible_ids and remaining_content(snapshot, original)
     )
 
 
@@ -164,12 +170,14 @@ def is_supported_without(snapshot: Snapshot, memory: Memory, message_id: str) ->
     ids = [source.id for source in memory.sources if source.id != message_id]
     if any(source.record_type == "memory" for source in memory.sources if source.id != message_id):
         return True
-    said = list(_iter_sentences(snapshot.messages(ids=ids)))
+    remaining = list(_iter_sentences(snapshot.messages(ids=ids)))
     if sentence_keys(memory.content) <= {
-        content_key(strip_speaker_label(sentence)) for sentence, _ in said
+        content_key(strip_speaker_label(sentence)) for sentence, _ in remaining
     }:
         return True
-    texts = read_sources([one for one, _ in said], [day for _, day in said], [snapshot.owner_id])
+    texts = read_sources(
+        [one for one, _ in remaining], [day for _, day in remaining], [snapshot.owner_id]
+    )
     return bool(find_support(memory.content, texts))
 
 
@@ -201,10 +209,10 @@ class SummarySources:
 
 def get_summary_sources(summaries: Iterable[Memory]) -> SummarySources:
     """Return the sources of summaries."""
-    found = {source: None for each in summaries for source in each.sources}
+    sources = {source: None for each in summaries for source in each.sources}
     return SummarySources(
-        tuple(source.id for source in found if source.record_type == "message"),
-        tuple(source.id for source in found if source.record_type == "memory"),
+        tuple(source.id for source in sources if source.record_type == "message"),
+        tuple(source.id for source in sources if source.record_type == "memory"),
     )
 
 
@@ -223,8 +231,10 @@ def find_derived_summaries(
         Summaries in any state, oldest first.
     """
     derived = snapshot.derived_memories(ids).values()
-    found = {each.id: each for memories in derived for each in memories if each.id not in ids}
-    summaries = [each for each in found.values() if is_summary(snapshot, each)]
+    memories_by_id = {
+        each.id: each for memories in derived for each in memories if each.id not in ids
+    }
+    summaries = [each for each in memories_by_id.values() if is_summary(snapshot, each)]
     entries = [
         each
         for each in iter_memories(
@@ -239,44 +249,44 @@ def build_paraphrase_matcher(
     snapshot: Snapshot, records: Iterable[Memory | Message]
 ) -> ParaphraseDetector:
     """Return a detector of sentences that restate any version of the records."""
-    said: dict[str, Message | None] = {}
+    texts: dict[str, Message | None] = {}
     for each in records:
         if isinstance(each, Memory):
             contents = [version.content for version in get_versions(snapshot, each)]
-            said |= dict.fromkeys((*contents, *find_source_sentences(snapshot, each)))
+            texts |= dict.fromkeys((*contents, *find_source_sentences(snapshot, each)))
         else:
-            said[each.content] = each
-    days = [None if each is None or each.at is None else each.at.date() for each in said.values()]
-    return build_paraphrase_detector(list(said), days, [snapshot.owner_id])
+            texts[each.content] = each
+    days = [None if each is None or each.at is None else each.at.date() for each in texts.values()]
+    return build_paraphrase_detector(list(texts), days, [snapshot.owner_id])
 
 
 def build_forgotten_matcher(snapshot: Snapshot) -> ParaphraseDetector:
     """Return a detector of sentences that restate forgotten records."""
     memories = iter_memories(snapshot, _FORGOTTEN_STATES)
-    gone = [each for each in memories if not is_summary(snapshot, each)]
-    return build_paraphrase_matcher(snapshot, (*gone, *snapshot.forgotten_messages()))
+    forgotten = [each for each in memories if not is_summary(snapshot, each)]
+    return build_paraphrase_matcher(snapshot, (*forgotten, *snapshot.forgotten_messages()))
 
 
 def forget_summaries(
     tx: Transaction, summaries: Iterable[Memory], source_id: str, now: datetime
 ) -> list[str]:
     """Forget summaries together with a source record; return the ids of those forgotten now."""
-    gone = [each for each in summaries if each.state is not State.FORGOTTEN]
-    for each in gone:
+    forgotten = [each for each in summaries if each.state is not State.FORGOTTEN]
+    for each in forgotten:
         tx.amend(replace(each, state=State.FORGOTTEN, updated_at=now))
         details = {"state": str(each.state), "source": source_id}
         tx.record([Event(each.id, Action.FORGOTTEN, now, "user", each.version, details)])
-    get_summary_sources(each for each in gone if each.state is State.ACTIVE).release(tx, now)
-    return [each.id for each in gone]
+    get_summary_sources(each for each in forgotten if each.state is State.ACTIVE).release(tx, now)
+    return [each.id for each in forgotten]
 
 
 def remove_base_memory_notes(tx: Transaction, matcher: ParaphraseDetector, now: datetime) -> None:
     """Write a version of the base memory without notes about forgotten records."""
     document = tx.base_memory()
     if document is not None:
-        left = remove_from_document(document.content, matcher)
-        if left != document.content:
-            tx.set_base_memory(left, sources=document.sources, at=now)
+        remaining = remove_from_document(document.content, matcher)
+        if remaining != document.content:
+            tx.set_base_memory(remaining, sources=document.sources, at=now)
 
 
 def restore_base_memory_notes(tx: Transaction, matcher: ParaphraseDetector, now: datetime) -> None:
@@ -290,25 +300,27 @@ def restore_base_memory_notes(tx: Transaction, matcher: ParaphraseDetector, now:
     versions = tx.base_memories()
     if not versions:
         return
-    hidden = build_forgotten_matcher(tx)
+    still_forgotten = build_forgotten_matcher(tx)
     content = versions[-1].content
-    since: frozenset[str] = frozenset()
+    later_keys: frozenset[str] = frozenset()
     for older in reversed(versions):
-        said = sentence_keys(older.content)
-        lost = _find_lost_sentences(older.content, versions[-1].content)
-        if since <= said and all(matcher(each) or hidden(each) for each in lost):
+        older_keys = sentence_keys(older.content)
+        removed = _find_lost_sentences(older.content, versions[-1].content)
+        if later_keys <= older_keys and all(
+            matcher(each) or still_forgotten(each) for each in removed
+        ):
             content = older.content
-        since |= said
-    content = remove_from_document(content, hidden)
+        later_keys |= older_keys
+    content = remove_from_document(content, still_forgotten)
     if content != versions[-1].content:
         tx.set_base_memory(content, sources=versions[-1].sources, at=now)
 
 
 def _find_lost_sentences(before: str, after: str) -> list[str]:
     """Return the sentences that a document has lost."""
-    kept = sentence_keys(after)
-    said = (span.extract(before) for span in sentences(before))
-    return [each.removeprefix("- ") for each in said if not sentence_keys(each) <= kept]
+    kept_keys = sentence_keys(after)
+    previous = (span.extract(before) for span in sentences(before))
+    return [each.removeprefix("- ") for each in previous if not sentence_keys(each) <= kept_keys]
 
 
 def find_restorable_summaries(
@@ -333,9 +345,9 @@ def can_restore_summary(snapshot: Snapshot, summary: Memory) -> bool:
     if is_entry(summary.key):
         return not _mentions(summary.content, build_forgotten_matcher(snapshot))
     parts = get_summary_sources([summary])
-    there = {message.id: message.content for message in snapshot.messages(ids=parts.messages)}
-    said = snapshot.original_messages(parts.messages)
-    if any(there.get(each.id) != each.content for each in said):
+    current = {message.id: message.content for message in snapshot.messages(ids=parts.messages)}
+    originals = snapshot.original_messages(parts.messages)
+    if any(current.get(each.id) != each.content for each in originals):
         return False
     if any(each.state is State.FORGOTTEN for each in snapshot.memories(parts.memories)):
         return False

@@ -81,12 +81,12 @@ class _PurgePlan:
     @property
     def removed_ids(self) -> list[str]:
         """The ids of all removed records."""
-        return [*self.memories, *(id_ for id_, left in self.messages.items() if not left)]
+        return [*self.memories, *(id_ for id_, remaining in self.messages.items() if not remaining)]
 
     @property
     def remaining_wordings(self) -> dict[str, Sequence[MessageRevision]]:
         """The remaining versions of all messages to index again."""
-        changed = {id_: left for id_, left in self.messages.items() if left}
+        changed = {id_: remaining for id_, remaining in self.messages.items() if remaining}
         return {**self.windows, **changed}
 
 
@@ -115,16 +115,16 @@ class Purger:
             raise InvalidInput("id", "give exactly one of id and key")
         now = self._access.clock.now()
         store = self._access.store
-        with store.read(owner_id) as known:
-            plan = self._build_plan(known, _find_target(known, id, key), now)
-        ahead = list(_index_texts(self._access.get_profile(owner_id), plan.remaining_wordings))
+        with store.read(owner_id) as snapshot:
+            plan = self._build_plan(snapshot, _find_target(snapshot, id, key), now)
+        texts = list(_index_texts(self._access.get_profile(owner_id), plan.remaining_wordings))
 
         def change(write_tx: WriteTransaction) -> _PurgePlan:
             plan = self._build_plan(write_tx.tx, _find_target(write_tx.tx, id, key), now)
             self._apply_plan(write_tx, plan, now)
             return plan
 
-        plan = self._runner.write(owner_id, change, ahead)
+        plan = self._runner.write(owner_id, change, texts)
         self._indexer.clear_recent(owner_id)
         store.idempotency.forget_responses(owner_id)
         return PurgeResult(plan.memories, tuple(plan.messages), store.compact())
@@ -163,38 +163,40 @@ class Purger:
         memories = (
             [target] if isinstance(target, Memory) else _find_memories_only_from(snapshot, target)
         )
-        said = frozenset[str]().union(
+        keys = frozenset[str]().union(
             *(supporting_sentence_keys(snapshot, memory) for memory in memories)
         )
-        messages, reached = _find_changed_messages(snapshot, target, said, now)
-        told = provenance.build_paraphrase_matcher(snapshot, [target, *memories])
+        messages, reached = _find_changed_messages(snapshot, target, keys, now)
+        matcher = provenance.build_paraphrase_matcher(snapshot, [target, *memories])
         ids = (target.id, *(memory.id for memory in memories), *reached)
-        made = provenance.find_derived_summaries(
-            snapshot, ids, told, self._access.get_profile(snapshot.owner_id)
+        summaries = provenance.find_derived_summaries(
+            snapshot, ids, matcher, self._access.get_profile(snapshot.owner_id)
         )
         return _PurgePlan(
-            tuple(memory.id for memory in (*memories, *made)),
+            tuple(memory.id for memory in (*memories, *summaries)),
             messages,
             _find_following_messages(snapshot, messages),
-            _rewrite_base_memory(snapshot, said, told),
-            provenance.get_summary_sources(each for each in made if each.state is State.ACTIVE),
+            _rewrite_base_memory(snapshot, keys, matcher),
+            provenance.get_summary_sources(
+                each for each in summaries if each.state is State.ACTIVE
+            ),
         )
 
     def _apply_plan(self, write_tx: WriteTransaction, plan: _PurgePlan, now: datetime) -> None:
-        tx, left = write_tx.tx, plan.remaining_wordings
+        tx, remaining = write_tx.tx, plan.remaining_wordings
         profile = self._access.get_profile(tx.owner_id)
-        bare = {
+        unembedded = {
             id_: [
                 (each, write_tx.get_entry(message_text(profile, each.message))) for each in wordings
             ]
-            for id_, wordings in left.items()
+            for id_, wordings in remaining.items()
         }
-        before = {id_: self._get_previous_wordings(tx, id_, plan) for id_ in left}
+        before = {id_: self._get_previous_wordings(tx, id_, plan) for id_ in remaining}
         versions = {memory.id: memory.version for memory in tx.memories(plan.memories)}
         plan.released_sources.release(tx, now)
         tx.purge(plan.removed_ids)
         tx.rewrite_base_memory(plan.base_memory_versions)
-        for id_, pairs in bare.items():
+        for id_, pairs in unembedded.items():
             tx.rewrite_message(
                 id_,
                 [
@@ -249,12 +251,12 @@ def _find_target(snapshot: Snapshot, id_: str | None, key: str | None) -> Memory
         if keyed is None:
             raise NotFound("key", key)
         return keyed
-    wanted = arguments.parse_id(str(id_))
-    for memory in snapshot.memories([wanted]):
+    target_id = arguments.parse_id(str(id_))
+    for memory in snapshot.memories([target_id]):
         return memory
-    for message in snapshot.original_messages([wanted]):
+    for message in snapshot.original_messages([target_id]):
         return message
-    raise NotFound("memory", wanted)
+    raise NotFound("memory", target_id)
 
 
 def _find_changed_messages(
@@ -264,12 +266,12 @@ def _find_changed_messages(
     if not isinstance(target, Memory):
         return {target.id: ()}, ()
     wordings = snapshot.message_revisions(find_source_messages(snapshot, target, now))
-    left = {
+    remaining = {
         id_: list(_iter_remaining_wordings(versions, removed_keys))
         for id_, versions in wordings.items()
     }
     reached = () if target.state is State.UNSUPPORTED else tuple(wordings)
-    return {id_: each for id_, each in left.items() if each != wordings[id_]}, reached
+    return {id_: each for id_, each in remaining.items() if each != wordings[id_]}, reached
 
 
 def _rewrite_base_memory(
@@ -283,14 +285,14 @@ def _rewrite_base_memory(
             matcher is not None and matcher(sentence)
         )
 
-    left = {
+    remaining = {
         each.version: remove_from_document(each.content, is_out)
         for each in snapshot.base_memories()
     }
     return {
-        each.version: left[each.version]
+        each.version: remaining[each.version]
         for each in snapshot.base_memories()
-        if left[each.version] != each.content
+        if remaining[each.version] != each.content
     }
 
 
@@ -318,8 +320,10 @@ def _find_following_messages(
     snapshot: Snapshot, changed: Mapping[str, object]
 ) -> dict[str, Sequence[MessageRevision]]:
     """Return the messages after changed ones, unless they change themselves."""
-    found = (snapshot.find_adjacent_message(id_, 1) for id_ in changed)
-    return dict(snapshot.message_revisions([id_ for id_ in found if id_ and id_ not in changed]))
+    following = (snapshot.find_adjacent_message(id_, 1) for id_ in changed)
+    return dict(
+        snapshot.message_revisions([id_ for id_ in following if id_ and id_ not in changed])
+    )
 
 
 def _index_texts(

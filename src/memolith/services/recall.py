@@ -38,7 +38,7 @@ from memolith.services.indexing import Indexer
 from memolith.services.search import CandidateSet, find_candidates
 from memolith.services.selection import ResultSelection, select_results
 from memolith.services.validation import clean_and_redact
-from memolith.tracing import span, traced
+from memolith.tracing import span, trace_calls
 
 _log = logging.getLogger(__name__)
 
@@ -51,7 +51,7 @@ class RerankerClient:
         self._lock = threading.Lock()
         self._has_warned = False
 
-    @traced("rerank")
+    @trace_calls("rerank")
     def score(self, query: str, texts: Sequence[str]) -> list[float] | None:
         """Return the score of each text; None: the reranker is unavailable.
 
@@ -59,24 +59,24 @@ class RerankerClient:
             ServiceFailed: It did not return a finite number for each text.
         """
         try:
-            given = self._reranker.score(query, texts)
+            output = self._reranker.score(query, texts)
         except ServiceFailed as error:
             self._warn_once(error)
             return None
-        return _validate_scores(given, len(texts))
+        return _validate_scores(output, len(texts))
 
     def _warn_once(self, error: ServiceFailed) -> None:
         with self._lock:
-            said, self._has_warned = self._has_warned, True
-        if not said:
+            has_warned, self._has_warned = self._has_warned, True
+        if not has_warned:
             _log.warning("the reranker failed, results are ranked without it: %s", error)
 
 
-def _validate_scores(given: Sequence[float], count: int) -> list[float]:
+def _validate_scores(output: Sequence[float], count: int) -> list[float]:
     """Return scores as floats; a user-supplied reranker may return anything."""
     problem = "did not return a finite number for each text"
     try:
-        scores = [float(score) for score in given]
+        scores = [float(score) for score in output]
     except (TypeError, ValueError, OverflowError) as error:
         raise ServiceFailed("the reranker", problem) from error
     if len(scores) != count or not all(map(math.isfinite, scores)):
@@ -121,17 +121,17 @@ class QueryReranking:
         if self._failed:
             return self._reranking.blend(candidates)
         read = {row: self._scores[text] for row, text in texts.items()}
-        given = np.full(len(scores.total), min(read.values(), default=0.0))
-        given[list(read)] = list(read.values())
-        return self._reranking.apply_scores(scores, given)
+        reranker_scores = np.full(len(scores.total), min(read.values(), default=0.0))
+        reranker_scores[list(read)] = list(read.values())
+        return self._reranking.apply_scores(scores, reranker_scores)
 
 
 def get_rerank_texts(
     snapshot: Snapshot, candidates: CandidateSet, scores: Scores
 ) -> dict[int, str]:
     """Return the texts to rerank by row: those of all results except pinned ones."""
-    may = (scores.kept | candidates.exact) & (candidates.pinned_position < 0)
-    rows: list[int] = np.flatnonzero(may).tolist()
+    eligible = (scores.kept | candidates.exact) & (candidates.pinned_position < 0)
+    rows: list[int] = np.flatnonzero(eligible).tolist()
     ids = [candidates.items.record_id[row] for row in rows]
     records: dict[str, Memory | Message] = {
         record.id: record for record in snapshot.memories(ids, as_of=candidates.as_of)
@@ -277,26 +277,28 @@ class Retriever:
             trace=trace,
         )
 
-    @traced("recall")
+    @trace_calls("recall")
     def recall(self, owner_id: str, request: RecallRequest, *, touch: bool) -> RecallResult:
         """Return the relevant records, best first."""
-        watch = _Stopwatch()
+        stopwatch = _Stopwatch()
         ranking = request.profile.ranking
         query = ranking.prepare(request.text, request.participants, request.scope.now)
-        watch.lap("prepare")
+        stopwatch.lap("prepare")
         vector = None if request.mode == "keyword" else self._indexer.embed_query(query.dense_text)
-        watch.lap("embed")
+        stopwatch.lap("embed")
         relevance = request.profile.relevance_by_embedder.get(self._indexer.model)
-        asked = _PreparedQuery(owner_id, query, vector, request, relevance, watch)
-        found, choice, likelihood = self._search(asked)
-        chosen = choice.selected
+        prepared = _PreparedQuery(owner_id, query, vector, request, relevance, stopwatch)
+        candidates, choice, likelihood = self._search(prepared)
+        selected = choice.selected
         if touch and request.scope.as_of is None:
-            self._access_counter.add(owner_id, [one.id for one in chosen if one.kind != EPISODE])
+            self._access_counter.add(owner_id, [one.id for one in selected if one.kind != EPISODE])
         return RecallResult(
-            memories=tuple(chosen),
-            total_tokens=sum(one.tokens for one in chosen),
+            memories=tuple(selected),
+            total_tokens=sum(one.tokens for one in selected),
             token_budget=request.token_budget,
-            trace=_build_trace(query, found, choice.dropped, watch) if request.trace else None,
+            trace=_build_trace(query, candidates, choice.dropped, stopwatch)
+            if request.trace
+            else None,
             relevance=likelihood,
             likely_unanswerable=likelihood is not None and likelihood < RELEVANCE_THRESHOLD,
         )
@@ -310,11 +312,11 @@ class Retriever:
             reading = QueryReranking(self._reranker, reranking, prepared.request.text)
             return (*self._search_reranked(prepared, reading, _MAX_RERANK_ROUNDS), None)
         with self._access.store.read(prepared.owner_id) as snapshot:
-            found, scores = prepared.score(snapshot)
+            candidates, scores = prepared.score(snapshot)
             return (
-                found,
-                prepared.select(snapshot, found, scores),
-                prepared.likelihood(found, scores),
+                candidates,
+                prepared.select(snapshot, candidates, scores),
+                prepared.likelihood(candidates, scores),
             )
 
     def _search_reranked(
@@ -326,13 +328,13 @@ class Retriever:
         open.
         """
         with self._access.store.read(prepared.owner_id) as snapshot:
-            found, scores = prepared.score(snapshot)
-            texts = get_rerank_texts(snapshot, found, scores)
+            candidates, scores = prepared.score(snapshot)
+            texts = get_rerank_texts(snapshot, candidates, scores)
             if not rounds:
                 reranking.score(texts.values())
             if reranking.has_scores(texts.values()):
-                scores = reranking.rescore(found.candidates, scores, texts)
-                return found, prepared.select(snapshot, found, scores)
+                scores = reranking.rescore(candidates.candidates, scores, texts)
+                return candidates, prepared.select(snapshot, candidates, scores)
         reranking.score(texts.values())
         prepared.stopwatch.lap("rerank")
         return self._search_reranked(prepared, reranking, rounds - 1)
@@ -352,12 +354,12 @@ class _PreparedQuery:
     def score(self, snapshot: Snapshot) -> tuple[CandidateSet, Scores]:
         """Search, and score the candidates."""
         with span("search"):
-            found = find_candidates(snapshot, self.query, self.vector, self.request)
+            candidates = find_candidates(snapshot, self.query, self.vector, self.request)
         self.stopwatch.lap("search")
         with span("score"):
-            scores = self.request.profile.ranking.score(self.query, found.candidates)
+            scores = self.request.profile.ranking.score(self.query, candidates.candidates)
         self.stopwatch.lap("score")
-        return found, scores
+        return candidates, scores
 
     def select(
         self, snapshot: Snapshot, candidates: CandidateSet, scores: Scores
@@ -404,15 +406,15 @@ def _parse_kinds(kinds: Iterable[str] | None, profile: Profile) -> frozenset[str
     """Return the kinds to search; None: all."""
     if kinds is None:
         return None if profile.recalls_messages else frozenset(profile.kinds)
-    known = (*profile.kinds, EPISODE) if profile.recalls_messages else profile.kinds
-    wanted = frozenset(
+    valid = (*profile.kinds, EPISODE) if profile.recalls_messages else profile.kinds
+    requested = frozenset(
         arguments.check_name(kind, "kinds") for kind in arguments.check_list(kinds, "kinds")
     )
-    for kind in sorted(wanted - set(known)):
+    for kind in sorted(requested - set(valid)):
         raise InvalidInput(
-            "kinds", f"{arguments.format_value(kind)} is not one of {', '.join(known)}"
+            "kinds", f"{arguments.format_value(kind)} is not one of {', '.join(valid)}"
         )
-    return wanted
+    return requested
 
 
 def _build_trace(

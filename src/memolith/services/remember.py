@@ -45,7 +45,7 @@ class MemoryWriter:
         self._access.check_enabled()
         now = self._access.clock.now()
         profile = self._access.get_profile(owner_id)
-        draft = build_new_memory(
+        new_memory = build_new_memory(
             content,
             profile,
             now,
@@ -59,5 +59,5 @@ class MemoryWriter:
             session_id=session_id,
             origin=origin,
         )
-        order = WriteRequest(owner_id, profile, (draft,), now, actor=draft.origin)
-        return self._write_pipeline.write_memories(order)[0]
+        request = WriteRequest(owner_id, profile, (new_memory,), now, actor=new_memory.origin)
+        return self._write_pipeline.write_memories(request)[0]

@@ -33,12 +33,12 @@ class ReviewQueue:
         """Return the quarantined memories and messages: suspicious ones, then unsupported facts."""
         now = self._access.clock.now()
         with self._access.store.read(owner_id) as snapshot:
-            found = _find_quarantined(snapshot, now)
+            ids = _find_quarantined(snapshot, now)
             records: dict[str, Memory | Message] = {
-                memory.id: memory for memory in snapshot.memories(found)
+                memory.id: memory for memory in snapshot.memories(ids)
             }
-            records |= {message.id: message for message in snapshot.messages(ids=found)}
-        return tuple(records[id_] for id_ in found)
+            records |= {message.id: message for message in snapshot.messages(ids=ids)}
+        return tuple(records[id_] for id_ in ids)
 
     def approve(self, owner_id: str, id: str) -> Memory | Message:
         """Release a quarantined memory or message, and return it; it is still shown as a quotation.

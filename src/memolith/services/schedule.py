@@ -91,8 +91,8 @@ class JobScheduler:
         Raises:
             StoreUnavailable: The store can't be written to; the rest stays due.
         """
-        done = (self._run_job(job, should_stop) for job in self.jobs() if not should_stop())
-        return tuple(each for each in done if each is not None)
+        results = (self._run_job(job, should_stop) for job in self.jobs() if not should_stop())
+        return tuple(each for each in results if each is not None)
 
     def _iter_jobs(self) -> Iterator[Job]:
         work = self._maintenance
@@ -133,15 +133,15 @@ class JobScheduler:
         if lease is None:
             return None
         try:
-            done = self._run_for_owners(job, lease, should_stop)
+            result = self._run_for_owners(job, lease, should_stop)
         except BaseException:
             jobs.release(lease)
             raise
-        if done.finished:
+        if result.finished:
             jobs.finish(lease, now=self._access.clock.now())
         else:
             jobs.release(lease)
-        return done
+        return result
 
     def _run_for_owners(self, job: Job, lease: JobLease, should_stop: ShouldStop) -> JobResult:
         """Run a job for the remaining owners, in the order of their ids."""

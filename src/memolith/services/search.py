@@ -74,18 +74,18 @@ def find_in_periods(
         keywords: The keyword scores.
         scope: The filter of results.
     """
-    found = [_NO_PERIOD_ITEMS]
-    for within in _iter_period_scopes(query, scope):
-        there = snapshot.items_in_scope(within)
-        if len(there) <= CANDIDATES_PER_PERIOD:
-            found.append(there)
+    parts = [_NO_PERIOD_ITEMS]
+    for period_scope in _iter_period_scopes(query, scope):
+        period_items = snapshot.items_in_scope(period_scope)
+        if len(period_items) <= CANDIDATES_PER_PERIOD:
+            parts.append(period_items)
             continue
-        hit = np.isin(keywords.items, there)
-        items, tops = keywords.items[hit], keywords.tops[hit]
-        found.append(items[select_best(tops, items, CANDIDATES_PER_PERIOD)])
+        is_hit = np.isin(keywords.items, period_items)
+        items, tops = keywords.items[is_hit], keywords.tops[is_hit]
+        parts.append(items[select_best(tops, items, CANDIDATES_PER_PERIOD)])
         if vector is not None:
-            found.append(snapshot.nearest(vector, CANDIDATES_PER_PERIOD, within))
-    return np.concatenate(found)
+            parts.append(snapshot.nearest(vector, CANDIDATES_PER_PERIOD, period_scope))
+    return np.concatenate(parts)
 
 
 def _iter_period_scopes(query: Query, scope: SearchFilter) -> Iterator[SearchFilter]:
@@ -129,13 +129,13 @@ def score_surroundings(
     near = [(0, numbers), *_iter_nearby(snapshot, previous, -1, scope)]
     near += _iter_nearby(snapshot, following, 1, scope)
     items = np.stack([numbers_there for _, numbers_there in near])
-    wanted = find_unique(items.ravel())
-    wanted = wanted[wanted >= 0]
-    places = _find_wanted_positions(postings.passages >> PART_BITS, wanted)[postings.slot]
-    kept = np.flatnonzero(places >= 0)
-    shape = len(postings.document_frequency), len(wanted)
-    held = max_score_by_item(postings.term[kept], places[kept], matches.scores[kept], *shape)
-    return score_windows(held, [steps for steps, _ in near], _find_columns(items, wanted))
+    targets = find_unique(items.ravel())
+    targets = targets[targets >= 0]
+    places = _find_positions_of(postings.passages >> PART_BITS, targets)[postings.slot]
+    rows = np.flatnonzero(places >= 0)
+    shape = len(postings.document_frequency), len(targets)
+    term_scores = max_score_by_item(postings.term[rows], places[rows], matches.scores[rows], *shape)
+    return score_windows(term_scores, [steps for steps, _ in near], _find_columns(items, targets))
 
 
 def _iter_nearby(
@@ -155,27 +155,27 @@ def _find_neighbours(
     snapshot: Snapshot, numbers: Integers, step: Literal[-1, 1], scope: SearchFilter
 ) -> Integers:
     """Return the neighbours of items; −1 for items that are −1."""
-    found = np.full(len(numbers), -1, dtype=np.int64)
-    there = np.flatnonzero(numbers >= 0)
-    if len(there):
-        found[there] = snapshot.neighbours(numbers[there], step, scope)
-    return found
+    neighbours = np.full(len(numbers), -1, dtype=np.int64)
+    present = np.flatnonzero(numbers >= 0)
+    if len(present):
+        neighbours[present] = snapshot.neighbours(numbers[present], step, scope)
+    return neighbours
 
 
-def _find_wanted_positions(items: Integers, wanted: Integers) -> Integers:
+def _find_positions_of(items: Integers, targets: Integers) -> Integers:
     """Return the position of each of ascending, repeatable items among the wanted ones, or −1."""
     places = np.full(len(items), -1, dtype=np.int64)
-    first = np.searchsorted(items, wanted)
-    counts = np.searchsorted(items, wanted, side="right") - first
+    first = np.searchsorted(items, targets)
+    counts = np.searchsorted(items, targets, side="right") - first
     begins = np.cumsum(counts) - counts
     slots = np.arange(int(counts.sum())) + np.repeat(first - begins, counts)
-    places[slots] = np.repeat(np.arange(len(wanted)), counts)
+    places[slots] = np.repeat(np.arange(len(targets)), counts)
     return places
 
 
-def _find_columns(numbers: Integers, wanted: Integers) -> Integers:
+def _find_columns(numbers: Integers, targets: Integers) -> Integers:
     """Return the positions of numbers in an ascending array that contains them; −1 for −1."""
-    return np.where(numbers >= 0, np.searchsorted(wanted, numbers), -1)
+    return np.where(numbers >= 0, np.searchsorted(targets, numbers), -1)
 
 
 # --- Candidates
@@ -219,8 +219,8 @@ class KeywordScores:
         scores = np.zeros(len(numbers))
         if len(self.items):
             places = np.minimum(np.searchsorted(self.items, numbers), len(self.items) - 1)
-            hit = self.items[places] == numbers
-            scores[hit] = self.tops[places[hit]]
+            is_hit = self.items[places] == numbers
+            scores[is_hit] = self.tops[places[is_hit]]
         return scores
 
     def best_part(self, number: int) -> int | None:
@@ -275,22 +275,28 @@ def find_candidates(
     near = _NO_ITEMS if vector is None else snapshot.nearest(vector, pool, scope)
     matches = _match_keywords(snapshot, query if request.mode != "vector" else None, scope)
     keywords = _score_keywords(matches)
-    finds = vector is None or not query.keywords_only_score
-    worded = keywords.items[select_best(keywords.tops, keywords.items, pool if finds else 0)]
-    of_then = (
+    uses_keywords = vector is None or not query.keywords_only_score
+    keyword_hits = keywords.items[
+        select_best(keywords.tops, keywords.items, pool if uses_keywords else 0)
+    ]
+    in_periods = (
         find_in_periods(snapshot, query, vector, keywords, scope) if query.periods else _NO_ITEMS
     )
-    held = _find_containing(snapshot, query, keywords, request, scope)
-    said = content_key(request.text)  # a text is always found by its own content
-    same = snapshot.items_with_content(said, request.top_k, request.scope)
+    containing = _find_containing(snapshot, query, keywords, request, scope)
+    request_key = content_key(request.text)  # a text is always found by its own content
+    same = snapshot.items_with_content(request_key, request.top_k, request.scope)
     first = _find_pinned(snapshot, profile, request, same)
-    others = (
-        same if scope is request.scope else snapshot.items_with_content(said, request.top_k, scope)
+    same_in_scope = (
+        same
+        if scope is request.scope
+        else snapshot.items_with_content(request_key, request.top_k, scope)
     )
-    numbers = find_unique(np.concatenate([near, worded, of_then, held.items, others, first]))
+    numbers = find_unique(
+        np.concatenate([near, keyword_hits, in_periods, containing.items, same_in_scope, first])
+    )
     around = matches if query.uses_context_window else None
     extent = SearchExtent() if matches is None else SearchExtent.from_postings(matches.postings)
-    ranks = _SearchResults(same, first, keywords, extent, held, around)
+    ranks = _SearchResults(same, first, keywords, extent, containing, around)
     return _build_candidates(snapshot, profile, numbers, ranks, vector, scope)
 
 
@@ -303,9 +309,9 @@ class _ContainedWords:
 
     def word_counts(self, numbers: Integers) -> Integers:
         """Return the number of contained words for each of ascending items."""
-        held = np.zeros(len(numbers), dtype=np.int64)
-        held[np.searchsorted(numbers, self.items)] = self.words
-        return held
+        counts = np.zeros(len(numbers), dtype=np.int64)
+        counts[np.searchsorted(numbers, self.items)] = self.words
+        return counts
 
 
 @dataclass(frozen=True, slots=True)
@@ -374,8 +380,8 @@ def _score_keywords(matches: TermMatches | None) -> KeywordScores:
     if matches is None:
         return KeywordScores.from_passages(np.empty(0, dtype=np.int64), np.empty(0))
     scores = matches.score_passages()
-    hit = scores > 0.0
-    return KeywordScores.from_passages(matches.postings.passages[hit], scores[hit])
+    is_hit = scores > 0.0
+    return KeywordScores.from_passages(matches.postings.passages[is_hit], scores[is_hit])
 
 
 def _build_candidates(
@@ -397,7 +403,7 @@ def _build_candidates(
             snapshot, ranks.nearby_matches, numbers, previous, following, scope
         )
     uses = snapshot.usage_stats(numbers)
-    strength, fresh = _compute_strength(profile, items, uses, scope)
+    strength, freshness = _compute_strength(profile, items, uses, scope)
     candidates = Candidates(
         similarity=nearness.soft_maximum,
         best_similarity=nearness.maximum,
@@ -418,8 +424,8 @@ def _build_candidates(
         words=items.words,
         importance=uses.importance,
         strength=strength,
-        freshness=fresh,
-        held=ranks.contained.word_counts(numbers),
+        freshness=freshness,
+        substring_words=ranks.contained.word_counts(numbers),
     )
     exact = (numbers[:, None] == ranks.exact).any(axis=1)
     place = _find_positions(numbers, ranks.pinned)
@@ -447,11 +453,11 @@ def _get_traits_and_speakers(snapshot: Snapshot, numbers: Integers) -> tuple[Int
     """Return the traits and speakers of items; 0 and −1 for items that are −1."""
     traits = np.zeros(len(numbers), dtype=np.int64)
     speaker = np.full(len(numbers), -1, dtype=np.int64)
-    there = np.flatnonzero(numbers >= 0)
-    if len(there):
-        items = snapshot.items(numbers[there])
-        traits[there] = items.traits
-        speaker[there] = items.speaker
+    present = np.flatnonzero(numbers >= 0)
+    if len(present):
+        items = snapshot.items(numbers[present])
+        traits[present] = items.traits
+        speaker[present] = items.speaker
     return traits, speaker
 
 
@@ -476,18 +482,18 @@ def _compute_similarities(
     snapshot: Snapshot, numbers: Integers, vector: NDArray[np.int8] | None, following: Integers
 ) -> _Similarities:
     size = len(numbers)
-    of_next = np.full(size, np.nan)
+    next_similarity = np.full(size, np.nan)
     part = np.full(size, -1, dtype=np.int64)
     if vector is None or not size:
-        return _Similarities(of_next, of_next, part, of_next)
-    there = np.flatnonzero(following >= 0)
-    found = snapshot.similarities(vector, np.concatenate([numbers, following[there]]))
-    soft = log_mean_exp(found.row, found.cosine, size + len(there))
-    top = max_by_row(found.row, found.cosine, size + len(there), np.nan)
-    of_next[there] = soft[size:]
-    is_top = (found.cosine == top[found.row]) & (found.row < size)
-    part[found.row[is_top][::-1]] = found.part[is_top][::-1]
-    return _Similarities(soft[:size], top[:size], part, of_next)
+        return _Similarities(next_similarity, next_similarity, part, next_similarity)
+    present = np.flatnonzero(following >= 0)
+    similarities = snapshot.similarities(vector, np.concatenate([numbers, following[present]]))
+    soft = log_mean_exp(similarities.row, similarities.cosine, size + len(present))
+    top = max_by_row(similarities.row, similarities.cosine, size + len(present), np.nan)
+    next_similarity[present] = soft[size:]
+    is_top = (similarities.cosine == top[similarities.row]) & (similarities.row < size)
+    part[similarities.row[is_top][::-1]] = similarities.part[is_top][::-1]
+    return _Similarities(soft[:size], top[:size], part, next_similarity)
 
 
 def _compute_strength(
@@ -498,6 +504,6 @@ def _compute_strength(
     elapsed = (now - uses.used_at).astype(np.float64)
     strength = np.ones(len(elapsed))
     if items.is_memory.any():
-        left = compute_strengths(profile, items.kind, uses, scope.now)
-        strength = np.where(items.is_memory, left, strength)
+        decayed = compute_strengths(profile, items.kind, uses, scope.now)
+        strength = np.where(items.is_memory, decayed, strength)
     return strength, freshness(elapsed / _MICROSECONDS_PER_HOUR)

@@ -80,22 +80,30 @@ class ResultSelection:
 
     def find_rows_to_read(self, rows: Sequence[int], costs: Sequence[int]) -> list[int]:
         """Return those of the next rows that will probably be selected or folded."""
-        left, room = self.tokens_left, self._request.top_k - len(self.selected)
-        wanted: list[int] = []
+        tokens_left, room = self.tokens_left, self._request.top_k - len(self.selected)
+        needed: list[int] = []
         for row, tokens in zip(rows, costs, strict=True):
-            if room > 0 and self._must_read(row, tokens, left):
-                wanted.append(row)
-                left, room = (left - tokens, room - 1) if tokens <= left else (left, room)
-        return wanted
+            if room > 0 and self._must_read(row, tokens, tokens_left):
+                needed.append(row)
+                tokens_left, room = (
+                    (tokens_left - tokens, room - 1)
+                    if tokens <= tokens_left
+                    else (tokens_left, room)
+                )
+        return needed
 
-    def _must_read(self, row: int, tokens: int, left: int) -> bool:
+    def _must_read(self, row: int, tokens: int, tokens_left: int) -> bool:
         """Return whether a row must be read; if not, it is too long and can't be folded.
 
         A memory may duplicate any other memory. A message can be folded only with a memory that was
         made from it.
         """
         items = self._candidates.items
-        return tokens <= left or bool(items.is_memory[row]) or items.record_id[row] in self._sources
+        return (
+            tokens <= tokens_left
+            or bool(items.is_memory[row])
+            or items.record_id[row] in self._sources
+        )
 
     def _record_taken(self, result: RecalledItem, tokens: int) -> None:
         """Update the budget and the sources of selected memories."""
@@ -116,19 +124,21 @@ class ResultSelection:
         ]
         if not related:
             return False
-        says = self._sentences(result)
-        yielding = [other for other in related if self._makes_room(other, says)]
-        over = [other for other in related if says <= self._sentences(other)]
-        into = next((other for other in over if not self._makes_room(other, says)), None)
-        gain = sum(other.tokens for other in yielding)
-        if into is None and yielding and result.tokens - gain <= self.tokens_left:
-            self._replace_results(yielding, result)
+        sentences = self._sentences(result)
+        contained = [other for other in related if self._makes_room(other, sentences)]
+        containing = [other for other in related if sentences <= self._sentences(other)]
+        container = next(
+            (other for other in containing if not self._makes_room(other, sentences)), None
+        )
+        freed_tokens = sum(other.tokens for other in contained)
+        if container is None and contained and result.tokens - freed_tokens <= self.tokens_left:
+            self._replace_results(contained, result)
             return True
-        into = into or next(iter(over), None)
-        if into is None:
+        container = container or next(iter(containing), None)
+        if container is None:
             return False
-        folded = (*into.collapsed_ids, result.id, *result.collapsed_ids)
-        self.selected[self.selected.index(into)] = replace(into, collapsed_ids=folded)
+        folded = (*container.collapsed_ids, result.id, *result.collapsed_ids)
+        self.selected[self.selected.index(container)] = replace(container, collapsed_ids=folded)
         self.drop(self._rows[result.id], "folded")
         return True
 
@@ -139,8 +149,10 @@ class ResultSelection:
 
     def _makes_room(self, other: RecalledItem, sentences: frozenset[str]) -> bool:
         """Return whether a selected result yields to a related one with these sentences."""
-        said = self._sentences(other)
-        return said < sentences or (said == sentences and isinstance(other.record, Message))
+        other_sentences = self._sentences(other)
+        return other_sentences < sentences or (
+            other_sentences == sentences and isinstance(other.record, Message)
+        )
 
     def _replace_results(self, replaced: Sequence[RecalledItem], result: RecalledItem) -> None:
         """Put a result in the position of the first replaced one, and fold all of those into it."""
@@ -183,10 +195,10 @@ def select_results(
     content. In the result, pinned kinds come first, and episodes with superseded content last.
     """
     profile = request.profile
-    order = order_by_score(candidates.numbers, scores.total, candidates.exact)
+    ranked = order_by_score(candidates.numbers, scores.total, candidates.exact)
     allowed = scores.kept | candidates.exact
-    kept = allowed.tolist()
-    above = [row for row in order if kept[row]]
+    is_eligible = allowed.tolist()
+    above = [row for row in ranked if is_eligible[row]]
     choice = ResultSelection(candidates, scores, request, folds=profile.merges_duplicates)
     read = 0
     while read < len(above) and not choice.is_full:
@@ -198,7 +210,7 @@ def select_results(
     for row in np.flatnonzero(~allowed).tolist():
         choice.drop(row, "floor")
     choice.dropped.sort(key=lambda one: -one.score.total)
-    choice.selected = _mark_changed_later(snapshot, choice.selected, request.scope.at)
+    choice.selected = _mark_changed_later(snapshot, choice.selected, request.scope.reference_time)
     choice.selected.sort(key=lambda one: (one.kind not in profile.pinned_kinds, one.changed_later))
     return choice
 
@@ -246,8 +258,8 @@ class _RowBatch:
         row, (span, _) = self._rows[place], self._shown[place]
         id_ = self._candidates.items.record_id[row]
         if id_ not in self._records:
-            ahead = choice.find_rows_to_read(self._rows[place + 1 :], self._costs[place + 1 :])
-            self._load_records([row, *ahead])
+            next_rows = choice.find_rows_to_read(self._rows[place + 1 :], self._costs[place + 1 :])
+            self._load_records([row, *next_rows])
         record = self._records.get(id_)
         if record is None:
             raise StoreDamaged(
@@ -300,18 +312,18 @@ def _are_related(first: Memory | Message, second: Memory | Message) -> bool:
 
 
 def _mark_changed_later(
-    snapshot: Snapshot, chosen: list[RecalledItem], at: datetime
+    snapshot: Snapshot, results: list[RecalledItem], at: datetime
 ) -> list[RecalledItem]:
     """Mark episodes with a memory that was superseded by the given time."""
     derived = snapshot.derived_memories(
-        [one.id for one in chosen if isinstance(one.record, Message)]
+        [one.id for one in results if isinstance(one.record, Message)]
     )
     changed = {
         message_id
         for message_id, memories in derived.items()
         if any(_is_superseded(memory, at, others=memories) for memory in memories)
     }
-    return [replace(one, changed_later=True) if one.id in changed else one for one in chosen]
+    return [replace(one, changed_later=True) if one.id in changed else one for one in results]
 
 
 def _is_superseded(memory: Memory, at: datetime, *, others: Sequence[Memory]) -> bool:
@@ -319,7 +331,7 @@ def _is_superseded(memory: Memory, at: datetime, *, others: Sequence[Memory]) ->
 
     Summaries don't count: undoing one changes nothing in its sources.
     """
-    is_gone = memory.state is State.SUPERSEDED and memory.updated_at <= at
+    was_superseded = memory.state is State.SUPERSEDED and memory.updated_at <= at
     if memory.kind == SUMMARY_KIND:
         return False
-    return is_gone and memory.superseded_by not in {each.id for each in others}
+    return was_superseded and memory.superseded_by not in {each.id for each in others}

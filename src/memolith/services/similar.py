@@ -59,42 +59,42 @@ class PlannedVectors:
 
         A memory's similarity is the smallest one among the text's vectors.
         """
-        for id_, noted in self._pending:
-            self._append(id_, noted)
+        for id_, pending in self._pending:
+            self._append(id_, pending)
         self._pending.clear()
-        held = self._row_positions[: self._used] >= 0
-        if not held.any():
+        is_used = self._row_positions[: self._used] >= 0
+        if not is_used.any():
             return []
-        owners = self._row_positions[: self._used][held]
+        owners = self._row_positions[: self._used][is_used]
         least = np.full(len(self._ids), 1.0)
         for vector in vectors:
             best = np.full(len(self._ids), -1.0)
-            np.maximum.at(best, owners, self._cosines(vector)[held])
+            np.maximum.at(best, owners, self._cosines(vector)[is_used])
             least = np.minimum(least, best)
         places = np.unique(owners)
-        order = places[np.argsort(-least[places], kind="stable")][:limit]
-        return [(self._ids[place], float(least[place])) for place in order.tolist()]
+        ranked = places[np.argsort(-least[places], kind="stable")][:limit]
+        return [(self._ids[place], float(least[place])) for place in ranked.tolist()]
 
     def _cosines(self, vector: NDArray[np.int8]) -> NDArray[np.float64]:
         rows = self._rows[: self._used]
         products = row_products(rows, vector).astype(np.float64)
         lengths = self._norms[: self._used] * norms(vector[None, :])[0]
-        found: NDArray[np.float64] = np.divide(
+        cosines: NDArray[np.float64] = np.divide(
             products, lengths, out=np.zeros_like(products), where=lengths > 0
         )
-        return found
+        return cosines
 
-    def _reserve(self, more: int, dimension: int) -> None:
+    def _reserve(self, count: int, dimension: int) -> None:
         size = len(self._row_positions)
-        if self._used + more <= size:
+        if self._used + count <= size:
             return
-        grown = max(2 * size, _INITIAL_ROWS, self._used + more)
-        rows = np.zeros((grown, dimension), dtype=np.int8)
+        capacity = max(2 * size, _INITIAL_ROWS, self._used + count)
+        rows = np.zeros((capacity, dimension), dtype=np.int8)
         if self._used:
             rows[: self._used] = self._rows[: self._used]
         self._rows = rows
-        self._norms = np.concatenate([self._norms, np.zeros(grown - size)])
-        self._row_positions = np.concatenate([self._row_positions, np.full(grown - size, -1)])
+        self._norms = np.concatenate([self._norms, np.zeros(capacity - size)])
+        self._row_positions = np.concatenate([self._row_positions, np.full(capacity - size, -1)])
 
 
 # --- Similar memories
@@ -170,18 +170,18 @@ class SimilarMemories:
             for record in self._snapshot.find_by_content(entry.content_key, dormant=self._revives)
             if isinstance(record, Memory) and record.id not in self._entries
         ]
-        noted = [
+        planned = [
             self._planned[id_]
             for id_, other in self._entries.items()
             if other.content_key == entry.content_key
         ]
-        return [memory for memory in (*stored, *noted) if self._is_eligible(memory, key)]
+        return [memory for memory in (*stored, *planned) if self._is_eligible(memory, key)]
 
     def find_nearest(self, entry: IndexEntry, key: str | None) -> SimilarMemory | None:
         """Return the nearest memory that the new one may restate."""
-        near = self._find_neighbours(entry)
-        self._load([id_ for id_, _ in near])
-        for id_, similarity in near:
+        neighbours = self._find_neighbours(entry)
+        self._load([id_ for id_, _ in neighbours])
+        for id_, similarity in neighbours:
             memory = self.get_memory(id_)
             if self._is_eligible(memory, key) and memory.origin is not Origin.SUMMARY:
                 return SimilarMemory(memory, similarity)
@@ -196,47 +196,55 @@ class SimilarMemories:
         """
         stored = [id_ for id_ in self._find_containing(term_groups) if id_ not in self._entries]
         self._load(stored)
-        found = (
+        memories = (
             self.get_memory(id_) for id_ in (*stored, *self._find_planned_containing(term_groups))
         )
-        return [memory for memory in found if self._is_eligible(memory, None)]
+        return [memory for memory in memories if self._is_eligible(memory, None)]
 
     def find_near_duplicates(self, entry: IndexEntry) -> tuple[str, ...]:
         """Return the ids of memories to link with a text as near-duplicates."""
         if not self._folds:
             return ()
-        near = self._find_neighbours(entry, LINK_SIMILARITY)
-        return tuple(id_ for id_, similarity in near if similarity >= LINK_SIMILARITY)[:_MAX_LINKS]
+        neighbours = self._find_neighbours(entry, LINK_SIMILARITY)
+        return tuple(id_ for id_, similarity in neighbours if similarity >= LINK_SIMILARITY)[
+            :_MAX_LINKS
+        ]
 
     def _find_containing(self, term_groups: TermGroups) -> Sequence[str]:
-        terms = sorted({term for way in term_groups for group in way for term in group})
-        found = self._snapshot.postings(terms, self._scope)
+        terms = sorted(
+            {term for alternative in term_groups for group in alternative for term in group}
+        )
+        postings = self._snapshot.postings(terms, self._scope)
         place = {term: at for at, term in enumerate(terms)}
-        held = np.zeros((len(terms), len(found.passages)), dtype=np.bool_)
-        held[found.term, found.slot] = True
-        meant = np.zeros(len(found.passages), dtype=np.bool_)
-        for way in term_groups:
-            groups = [held[[place[term] for term in group]].any(axis=0) for group in way]
-            meant |= np.logical_and.reduce(groups)
-        rows = np.flatnonzero(meant & (found.lengths <= _MAX_CANDIDATE_TERMS))
-        numbers = found.passages[rows] >> PART_BITS
-        shortest = numbers[np.lexsort((-numbers, found.lengths[rows]))][:_CANDIDATE_LIMIT]
+        contains = np.zeros((len(terms), len(postings.passages)), dtype=np.bool_)
+        contains[postings.term, postings.slot] = True
+        is_match = np.zeros(len(postings.passages), dtype=np.bool_)
+        for alternative in term_groups:
+            groups = [
+                contains[[place[term] for term in group]].any(axis=0) for group in alternative
+            ]
+            is_match |= np.logical_and.reduce(groups)
+        rows = np.flatnonzero(is_match & (postings.lengths <= _MAX_CANDIDATE_TERMS))
+        numbers = postings.passages[rows] >> PART_BITS
+        shortest = numbers[np.lexsort((-numbers, postings.lengths[rows]))][:_CANDIDATE_LIMIT]
         return self._snapshot.items(shortest).record_id if len(shortest) else ()
 
     def _find_planned_containing(self, term_groups: TermGroups) -> list[str]:
-        found: dict[str, None] = {}
-        for way in term_groups:
-            groups = [_merge_ids(self._by_term.get(term, {}) for term in group) for group in way]
+        ids: dict[str, None] = {}
+        for alternative in term_groups:
+            groups = [
+                _merge_ids(self._by_term.get(term, {}) for term in group) for group in alternative
+            ]
             first, *rest = sorted(groups, key=len)
-            found |= {id_: None for id_ in first if all(id_ in group for group in rest)}
-        return list(found)[-_CANDIDATE_LIMIT:]
+            ids |= {id_: None for id_ in first if all(id_ in group for group in rest)}
+        return list(ids)[-_CANDIDATE_LIMIT:]
 
     def _is_eligible(self, memory: Memory, key: str | None) -> bool:
         ended = memory.expires_at is not None and memory.expires_at <= self._now
-        is_held = memory.state is State.ACTIVE or (
+        is_searchable = memory.state is State.ACTIVE or (
             self._revives and memory.state in _DORMANT_STATES
         )
-        return is_held and (self._revives or not ended) and memory.key in (None, key)
+        return is_searchable and (self._revives or not ended) and memory.key in (None, key)
 
     def _cache_stored(self, memory: Memory) -> Memory:
         self._stored.setdefault(memory.id, memory)
@@ -264,10 +272,10 @@ class SimilarMemories:
         vectors = _entry_vectors(entry)
         if not vectors or len(vectors) < len(entry.passages):
             return []
-        near = self._search_store(vectors, at_least) + self._vectors.nearest(
+        neighbours = self._search_store(vectors, at_least) + self._vectors.nearest(
             vectors, _NEIGHBOUR_LIMIT
         )
-        return sorted(near, key=lambda one: (-one[1], one[0]))
+        return sorted(neighbours, key=lambda one: (-one[1], one[0]))
 
     def _search_store(
         self, vectors: Sequence[NDArray[np.int8]], at_least: float
@@ -279,8 +287,8 @@ class SimilarMemories:
             return []
         least = np.ones(len(numbers))
         for vector in vectors:
-            found = self._snapshot.similarities(vector, numbers)
-            best = max_by_row(found.row, found.cosine, len(numbers), -1.0)
+            similarities = self._snapshot.similarities(vector, numbers)
+            best = max_by_row(similarities.row, similarities.cosine, len(numbers), -1.0)
             least = np.minimum(least, best)
         is_near = least >= at_least
         numbers, least = numbers[is_near], least[is_near]
@@ -288,7 +296,7 @@ class SimilarMemories:
             return []
         ids = self._snapshot.items(numbers).record_id
         found_ids = zip(ids, least.tolist(), strict=True)
-        return [(id_, near) for id_, near in found_ids if id_ not in self._entries]
+        return [(id_, similarity) for id_, similarity in found_ids if id_ not in self._entries]
 
 
 def _entry_terms(entry: IndexEntry) -> Iterable[str]:
@@ -296,7 +304,7 @@ def _entry_terms(entry: IndexEntry) -> Iterable[str]:
 
 
 def _merge_ids(ids: Iterable[dict[str, None]]) -> dict[str, None]:
-    return {id_: None for some in ids for id_ in some}
+    return {id_: None for each in ids for id_ in each}
 
 
 def _entry_vectors(entry: IndexEntry) -> list[NDArray[np.int8]]:

@@ -96,28 +96,28 @@ class Summariser:
         )
         if len(pieces) == 1:
             return self._ask_model(owner_id, model, transcript, transcript, style)
-        made = [
+        partial = [
             self._ask_model(owner_id, model, transcript[start:end], transcript[start:end], style)
             for start, end in pieces
         ]
-        given = [TranscriptTurn(each.text.removeprefix(EXTRACT_MARK).strip()) for each in made]
-        return self._ask_model(owner_id, model, given, transcript, style)
+        turns = [TranscriptTurn(each.text.removeprefix(EXTRACT_MARK).strip()) for each in partial]
+        return self._ask_model(owner_id, model, turns, transcript, style)
 
     def _ask_model(
         self,
         owner_id: str,
         model: ChatModel,
-        given: Sequence[TranscriptTurn],
+        turns: Sequence[TranscriptTurn],
         transcript: Sequence[TranscriptTurn],
         style: SummaryStyle,
     ) -> Summary:
         """Return a model's summary of the given texts, verified against the transcript."""
         for _ in range(MAX_SUMMARY_ATTEMPTS):
-            said = ask_model(model, build_summary_prompt(style, given, new_nonce()), parse_summary)
-            found = _check_summary(said, transcript, style, owner_id)
-            if found.is_faithful and not is_suspicious(said):
-                return Summary(redact(said)[0], by_model=True)
-            problems = found.problems or ("contains instructions",)
+            text = ask_model(model, build_summary_prompt(style, turns, new_nonce()), parse_summary)
+            check = _check_summary(text, transcript, style, owner_id)
+            if check.is_faithful and not is_suspicious(text):
+                return Summary(redact(text)[0], by_model=True)
+            problems = check.problems or ("contains instructions",)
             _log.info("a model's summary was rejected: %s", ", ".join(problems))
         return self.extract_summary(owner_id, transcript, style)
 
@@ -125,8 +125,10 @@ class Summariser:
         self, owner_id: str, transcript: Sequence[TranscriptTurn], style: SummaryStyle
     ) -> Summary:
         """Return the most important sentences in order; empty if there are none."""
-        among = _build_candidates(transcript)
-        return _build_extract(transcript, among, self._get_vectors(owner_id, among), style)
+        candidates = _build_candidates(transcript)
+        return _build_extract(
+            transcript, candidates, self._get_vectors(owner_id, candidates), style
+        )
 
     def extract_by_words(
         self, transcript: Sequence[TranscriptTurn], style: SummaryStyle
@@ -138,10 +140,10 @@ class Summariser:
         self, owner_id: str, transcript: Sequence[TranscriptTurn], style: SummaryStyle
     ) -> list[str]:
         """Return the most important sentences one by one, as in the transcript."""
-        among = _build_candidates(transcript)
-        text = _extract_text(among, self._get_vectors(owner_id, among), style).removeprefix(
-            EXTRACT_MARK
-        )
+        candidates = _build_candidates(transcript)
+        text = _extract_text(
+            candidates, self._get_vectors(owner_id, candidates), style
+        ).removeprefix(EXTRACT_MARK)
         return [" ".join(span.extract(text).split()) for span in sentences(text)]
 
     def _get_vectors(
@@ -150,10 +152,10 @@ class Summariser:
         if not pool or not self._access.get_profile(owner_id).uses_vectors:
             return None
         entries = self._indexer.build_entries([IndexText(each.text) for each in pool], owner_id)
-        found = [entry.passages[0].vector for entry in entries]
-        if any(each is None for each in found):
+        vectors = [entry.passages[0].vector for entry in entries]
+        if any(each is None for each in vectors):
             return None
-        return np.array(found, dtype=np.float32)
+        return np.array(vectors, dtype=np.float32)
 
 
 def _build_candidates(transcript: Sequence[TranscriptTurn]) -> tuple[SentenceCandidate, ...]:
@@ -176,8 +178,8 @@ def _build_extract(
 ) -> Summary:
     text = _extract_text(pool, vectors, style)
     if not text and transcript:  # for example, only questions
-        said = (each.content for each in transcript if not is_suspicious(each.content))
-        text = f"{EXTRACT_MARK} {truncate_text(next(said, _PLACEHOLDER), _EXCERPT_CHARS)}"
+        contents = (each.content for each in transcript if not is_suspicious(each.content))
+        text = f"{EXTRACT_MARK} {truncate_text(next(contents, _PLACEHOLDER), _EXCERPT_CHARS)}"
     return Summary(redact(text)[0], by_model=False)
 
 
@@ -188,7 +190,7 @@ def _check_summary(
         summary_text,
         [each.content for each in transcript],
         SummaryLimits(style.max_words, style.max_sentences),
-        said_on=[None if each.at is None else each.at.date() for each in transcript],
+        dates=[None if each.at is None else each.at.date() for each in transcript],
         names=[owner_id, *(each.speaker for each in transcript)],
     )
 
@@ -249,7 +251,7 @@ class SummaryWriter:
         Nothing is written yet.
         """
         now = self.access.clock.now()
-        lasting = profile.lifetimes.get(kind)
+        lifetime = profile.lifetimes.get(kind)
         memory = Memory(
             id=self.access.new_id(now),
             owner_id=owner_id,
@@ -260,7 +262,7 @@ class SummaryWriter:
             key=key,
             importance=SUMMARY_IMPORTANCE,
             happened_at=happened_at,
-            expires_at=None if lasting is None else now + lasting,
+            expires_at=None if lifetime is None else now + lifetime,
             session_id=session_id,
             sources=tuple(sources),
             origin=get_least_trusted(Origin.SUMMARY, *origins),
@@ -270,9 +272,9 @@ class SummaryWriter:
         (memory,) = refresh_strengths(profile, [memory], now)
         return memory, entry
 
-    def check_claim(self, tx: Transaction, claim: WorkLease | None) -> None:
+    def check_lease(self, tx: Transaction, lease: WorkLease | None) -> None:
         """Raise `SourcesChanged` if another process has the work now."""
-        if claim is not None and not tx.holds_lease(claim):
+        if lease is not None and not tx.holds_lease(lease):
             raise SourcesChanged
 
     def insert(
@@ -289,8 +291,10 @@ class SummaryWriter:
         tx.adopt_profile(profile.name)
         tx.insert([(memory, entry)])
         tx.link([Link(memory.id, source.id, "summary_of") for source in memory.sources])
-        how = {"by": "model" if by_model else "extract", "sources": str(len(memory.sources))}
-        event = Event(memory.id, Action.CONDENSED, memory.created_at, actor, memory.version, how)
+        details = {"by": "model" if by_model else "extract", "sources": str(len(memory.sources))}
+        event = Event(
+            memory.id, Action.CONDENSED, memory.created_at, actor, memory.version, details
+        )
         tx.record([event])
 
 

@@ -75,35 +75,35 @@ class ProfileSwitcher:
         source = self._access.find_profile(owner_id)
         if source is None:  # its definition is missing: kinds of the new profile stay
             source = replace(target, name=self._access.get_profile_name(owner_id))
-        with self._access.store.read(owner_id) as known:
-            memories = list(iter_memories(known, _ALL_STATES))
-            missing = self._find_unembedded(known, target) if target.should_embed(None) else []
+        with self._access.store.read(owner_id) as snapshot:
+            memories = list(iter_memories(snapshot, _ALL_STATES))
+            missing = self._find_unembedded(snapshot, target) if target.should_embed(None) else []
         pairs = Counter(
             (each.kind, _convert_memory(each, source, target).kind) for each in memories
         )
         counted = tuple((old, new, count) for (old, new), count in pairs.most_common())
-        done = ProfileSwitch(source.name, target.name, counted, len(missing), dry_run)
+        result = ProfileSwitch(source.name, target.name, counted, len(missing), dry_run)
         if dry_run or source.name == target.name:
-            return done
-        moved = [
+            return result
+        converted = [
             _convert_memory(each, source, target) for each in memories if each.state is State.ACTIVE
         ]
         texts = [message_text(target, message) for message in missing]
-        texts += [_index_text(target, memory) for memory in moved]
+        texts += [_index_text(target, memory) for memory in converted]
         now = self._access.clock.now()
 
         def change(write_tx: WriteTransaction) -> None:
             self._apply(write_tx, source, target, now)
 
         self._runner.write(owner_id, change, texts, advance)
-        return done
+        return result
 
     def _get_profile(self, name: str) -> Profile:
-        found = self._access.profiles.get(name)
-        if found is None:
-            known = ", ".join(self._access.profiles)
-            raise InvalidInput("profile", f"{arguments.format_value(name)} is not one of {known}")
-        return found
+        profile = self._access.profiles.get(name)
+        if profile is None:
+            names = ", ".join(self._access.profiles)
+            raise InvalidInput("profile", f"{arguments.format_value(name)} is not one of {names}")
+        return profile
 
     def _apply(
         self, write_tx: WriteTransaction, source: Profile, target: Profile, now: datetime
@@ -125,36 +125,39 @@ class ProfileSwitcher:
         now: datetime,
     ) -> None:
         tx = write_tx.tx
-        moved = _convert_memory(memory, source, target)
+        converted = _convert_memory(memory, source, target)
         if memory.state is State.ACTIVE and _needs_reindex(
-            _index_text(source, memory), _index_text(target, moved)
+            _index_text(source, memory), _index_text(target, converted)
         ):
-            moved = replace(moved, version=memory.version + 1)
+            converted = replace(converted, version=memory.version + 1)
             tx.revise(
-                replace(moved, updated_at=now), write_tx.get_entry(_index_text(target, moved))
+                replace(converted, updated_at=now),
+                write_tx.get_entry(_index_text(target, converted)),
             )
-        elif moved != memory:
-            tx.amend(moved)
+        elif converted != memory:
+            tx.amend(converted)
         else:
             return
         details = {"fields": "kind", "was": memory.kind, "profile": target.name}
-        tx.record([Event(memory.id, Action.UPDATED, now, "profile", moved.version, details)])
+        tx.record([Event(memory.id, Action.UPDATED, now, "profile", converted.version, details)])
 
-    def _find_unembedded(self, known: Snapshot, target: Profile) -> list[Message]:
+    def _find_unembedded(self, snapshot: Snapshot, target: Profile) -> list[Message]:
         """Return the messages without vectors."""
-        messages = known.messages()
-        found = []
+        messages = snapshot.messages()
+        unembedded = []
         for first in range(0, len(messages), _BATCH_SIZE):
-            some = messages[first : first + _BATCH_SIZE]
-            bare = [self._indexer.build_keyword_entry(message_text(target, each)) for each in some]
-            digests = [{part.digest for part in entry.passages if part.digest} for entry in bare]
-            there = known.vectors([digest for each in digests for digest in each])
-            found += [
-                message
-                for message, wanted in zip(some, digests, strict=True)
-                if not wanted <= there.keys()
+            batch = messages[first : first + _BATCH_SIZE]
+            entries = [
+                self._indexer.build_keyword_entry(message_text(target, each)) for each in batch
             ]
-        return found
+            digests = [{part.digest for part in entry.passages if part.digest} for entry in entries]
+            embedded = snapshot.vectors([digest for each in digests for digest in each])
+            unembedded += [
+                message
+                for message, needed in zip(batch, digests, strict=True)
+                if not needed <= embedded.keys()
+            ]
+        return unembedded
 
     def _build_entry(
         self, write_tx: WriteTransaction, message: Message, target: Profile
@@ -174,17 +177,19 @@ def _index_text(profile: Profile, memory: Memory) -> IndexText:
     return memory_text(profile, memory.content, memory.kind, memory.key)
 
 
-def _needs_reindex(was: IndexText, now: IndexText) -> bool:
+def _needs_reindex(before: IndexText, after: IndexText) -> bool:
     """Return whether the index lacks a vector or key words that the new profile needs."""
-    return (now.should_embed and not was.should_embed) or (now.key is not None and was.key is None)
+    return (after.should_embed and not before.should_embed) or (
+        after.key is not None and before.key is None
+    )
 
 
 def _convert_memory(memory: Memory, source: Profile, target: Profile) -> Memory:
     """Return a memory converted to another profile."""
-    kept = parse_previous_kinds(memory.previous_kind)
-    own = kept.get(target.name)
-    is_own = own in (*target.kinds, target.consolidation.kind)
-    kind = own if own and is_own else convert_kind(memory.kind, source, target)
+    previous_kinds = parse_previous_kinds(memory.previous_kind)
+    previous_kind = previous_kinds.get(target.name)
+    is_own = previous_kind in (*target.kinds, target.consolidation.kind)
+    kind = previous_kind if previous_kind and is_own else convert_kind(memory.kind, source, target)
     return replace(
         memory,
         kind=kind,

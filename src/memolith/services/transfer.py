@@ -40,14 +40,14 @@ def find_missing_successors(tx: Transaction, chronicles: list[MemoryRecord]) -> 
 
     Forgotten memories are not exported, so that a memory they superseded has no successor.
     """
-    brought = {each.memory.id for each in chronicles}
-    named = {
+    imported_ids = {each.memory.id for each in chronicles}
+    successor_ids = {
         memory.superseded_by
         for each in chronicles
         for memory in (each.memory, *(version.memory for version in each.history.versions))
-        if memory.superseded_by is not None and memory.superseded_by not in brought
+        if memory.superseded_by is not None and memory.superseded_by not in imported_ids
     }
-    return named - {memory.id for memory in tx.memories(sorted(named))}
+    return successor_ids - {memory.id for memory in tx.memories(sorted(successor_ids))}
 
 
 def drop_successors(missing_ids: AbstractSet[str], chronicle: MemoryRecord) -> MemoryRecord:
@@ -66,11 +66,11 @@ def _drop_successor(missing_ids: AbstractSet[str], memory: Memory) -> Memory:
     return replace(memory, superseded_by=None) if memory.superseded_by in missing_ids else memory
 
 
-def restore_successor(tx: Transaction, stored: Memory, given: Memory) -> None:
+def restore_successor(tx: Transaction, stored: Memory, imported: Memory) -> None:
     """Set the successor of a memory that was imported before it, in an earlier call."""
-    is_the_same = (stored.state, stored.updated_at) == (State.SUPERSEDED, given.updated_at)
-    if is_the_same and stored.superseded_by is None and given.superseded_by is not None:
-        tx.amend(replace(stored, superseded_by=given.superseded_by))
+    is_unchanged = (stored.state, stored.updated_at) == (State.SUPERSEDED, imported.updated_at)
+    if is_unchanged and stored.superseded_by is None and imported.superseded_by is not None:
+        tx.amend(replace(stored, superseded_by=imported.superseded_by))
 
 
 def find_summaries(chronicles: list[MemoryRecord]) -> dict[str, Memory]:
@@ -87,10 +87,10 @@ def link_summary_sources(tx: Transaction, summary: Memory) -> None:
 
     Forgotten records are not exported, so that some sources may be missing.
     """
-    named = [source.id for source in summary.sources]
-    there = {memory.id for memory in tx.memories(named)}
-    there |= {message.id for message in tx.original_messages(named)}
-    tx.link([Link(summary.id, id_, "summary_of") for id_ in named if id_ in there])
+    source_ids = [source.id for source in summary.sources]
+    existing_ids = {memory.id for memory in tx.memories(source_ids)}
+    existing_ids |= {message.id for message in tx.original_messages(source_ids)}
+    tx.link([Link(summary.id, id_, "summary_of") for id_ in source_ids if id_ in existing_ids])
     messages = [source.id for source in summary.sources if source.record_type == "message"]
     tx.mark_summarised(messages, summary.created_at)
 
@@ -170,18 +170,18 @@ class OwnerTransfer:
             InvalidInput: A record is not valid; the field contains its position.
         """
         self._access.check_enabled()
-        given = arguments.check_list(records, "records")
-        told = [each for each in given if _has_no_history(each)]
-        if told:
-            return self._import_without_history(owner_id, told, given)
+        raw_records = arguments.check_list(records, "records")
+        without_history = [each for each in raw_records if _has_no_history(each)]
+        if without_history:
+            return self._import_without_history(owner_id, without_history, raw_records)
         profile = self._access.get_profile(owner_id)
-        taking = validate_records(given, max_memory_chars=profile.max_memory_chars)
-        redactions = count_redactions(given, taking)
-        messages = [each for each in taking if isinstance(each, Message)]
+        imported = validate_records(raw_records, max_memory_chars=profile.max_memory_chars)
+        redactions = count_redactions(raw_records, imported)
+        messages = [each for each in imported if isinstance(each, Message)]
         profiles = tuple(self._access.profiles.values())
         chronicles = [
             _convert_to_profile(each, profile, profiles)
-            for each in taking
+            for each in imported
             if isinstance(each, MemoryRecord)
         ]
         entries = iter(
@@ -191,14 +191,14 @@ class OwnerTransfer:
         versions = [(each, [next(entries) for _ in each.history.versions]) for each in chronicles]
         with self._access.store.write(owner_id) as tx:
             tx.adopt_profile(profile.name)
-            taken = self._import_messages(tx, indexed, redactions)
-            for record in taking:
+            result = self._import_messages(tx, indexed, redactions)
+            for record in imported:
                 if isinstance(record, BaseMemoryRecord):
                     _import_base_memory(tx, record)
                 if isinstance(record, SessionEnd):
                     tx.end_session(record.session_id, record.at)
-            taken += _import_memories(tx, profile, versions, redactions)
-        return taken
+            result += _import_memories(tx, profile, versions, redactions)
+        return result
 
     def _import_without_history(
         self, owner_id: str, entries: Sequence[ImportedMemory], records: Sequence[object]
@@ -210,23 +210,23 @@ class OwnerTransfer:
             )
         now = self._access.clock.now()
         profile = self._access.get_profile(owner_id)
-        taking = _PendingImport([_build_new_memory(each, profile, now) for each in entries])
-        with self._access.store.read(owner_id) as known:
-            left = tuple(taking.find_remaining(known))
-        order = WriteRequest(owner_id, profile, left, now, actor=IMPORT_ACTOR)
-        settled = self._write_pipeline.write(order, taking.find_remaining)
+        pending = _PendingImport([_build_new_memory(each, profile, now) for each in entries])
+        with self._access.store.read(owner_id) as snapshot:
+            remaining = tuple(pending.find_remaining(snapshot))
+        request = WriteRequest(owner_id, profile, remaining, now, actor=IMPORT_ACTOR)
+        written = self._write_pipeline.write(request, pending.find_remaining)
         return ImportResult(
-            memories=len(settled.new_ids),
-            duplicates_skipped=len(entries) - len(settled.new_ids),
+            memories=len(written.new_ids),
+            duplicates_skipped=len(entries) - len(written.new_ids),
             keys_dropped=tuple(
                 memory.id
-                for memory, draft in zip(settled.memories, taking.new_memories, strict=True)
-                if draft in taking.keys_dropped
+                for memory, new_memory in zip(written.memories, pending.new_memories, strict=True)
+                if new_memory in pending.keys_dropped
             ),
             redactions=sum(
-                draft.redactions
-                for memory, draft in zip(settled.memories, taking.new_memories, strict=True)
-                if memory.id in settled.new_ids
+                new_memory.redactions
+                for memory, new_memory in zip(written.memories, pending.new_memories, strict=True)
+                if memory.id in written.new_ids
             ),
         )
 
@@ -236,26 +236,28 @@ class OwnerTransfer:
         indexed: Sequence[tuple[Message, IndexEntry]],
         redactions: Mapping[str, int],
     ) -> ImportResult:
-        stored, taken_out_of_them = 0, 0
+        stored, redacted = 0, 0
         for session_id, group in groupby(indexed, key=lambda each: each[0].session_id):
             pairs = list(group)
-            there = {message.id for message in tx.original_messages([m.id for m, _ in pairs])}
-            named = tx.external_ids(session_id, [m.external_id for m, _ in pairs if m.external_id])
-            fresh = [
+            existing_ids = {
+                message.id for message in tx.original_messages([m.id for m, _ in pairs])
+            }
+            external_ids = tx.external_ids(
+                session_id, [m.external_id for m, _ in pairs if m.external_id]
+            )
+            new_messages = [
                 (message, entry)
                 for message, entry in pairs
-                if message.id not in there and message.external_id not in named
+                if message.id not in existing_ids and message.external_id not in external_ids
             ]
-            tx.log(session_id, self._number_messages(tx, session_id, fresh))
-            stored += len(fresh)
-            taken_out_of_them += sum(redactions[message.id] for message, _ in fresh)
-        already = len(indexed) - stored
-        return ImportResult(
-            messages=stored, duplicates_skipped=already, redactions=taken_out_of_them
-        )
+            tx.log(session_id, self._number_messages(tx, session_id, new_messages))
+            stored += len(new_messages)
+            redacted += sum(redactions[message.id] for message, _ in new_messages)
+        duplicates = len(indexed) - stored
+        return ImportResult(messages=stored, duplicates_skipped=duplicates, redactions=redacted)
 
     def _number_messages(
-        self, tx: Transaction, session_id: str, fresh: Sequence[tuple[Message, IndexEntry]]
+        self, tx: Transaction, session_id: str, new_messages: Sequence[tuple[Message, IndexEntry]]
     ) -> list[tuple[Message, IndexEntry]]:
         """Continue the session's numbering, and add context windows to the index entries."""
         first = tx.next_sequence(session_id)
@@ -265,12 +267,12 @@ class OwnerTransfer:
             if last
             else None
         )
-        placed = []
-        for offset, (message, entry) in enumerate(fresh):
+        numbered_messages = []
+        for offset, (message, entry) in enumerate(new_messages):
             numbered = replace(message, sequence=first + offset, version=1)
-            placed.append((numbered, apply_window(entry, previous)))
+            numbered_messages.append((numbered, apply_window(entry, previous)))
             previous = entry
-        return placed
+        return numbered_messages
 
 
 def _index_texts(
@@ -307,9 +309,9 @@ def _convert_kind(memory: Memory, target: Profile, profiles: Sequence[Profile]) 
         return memory
     for source in profiles:
         if memory.kind in source.kinds:
-            kept = add_previous_kind(memory.previous_kind, source.name, memory.kind)
+            previous_kinds = add_previous_kind(memory.previous_kind, source.name, memory.kind)
             return replace(
-                memory, kind=convert_kind(memory.kind, source, target), previous_kind=kept
+                memory, kind=convert_kind(memory.kind, source, target), previous_kind=previous_kinds
             )
     raise InvalidInput("kind", f"{memory.kind!r} is not a kind of any profile")
 
@@ -317,8 +319,8 @@ def _convert_kind(memory: Memory, target: Profile, profiles: Sequence[Profile]) 
 def _import_base_memory(tx: Transaction, document: BaseMemoryRecord) -> None:
     """Import a base memory if the owner has none."""
     if tx.base_memory() is None:
-        for content, since in document.versions:
-            tx.set_base_memory(content, sources=(), at=since)
+        for content, valid_from in document.versions:
+            tx.set_base_memory(content, sources=(), at=valid_from)
 
 
 def _import_memories(
@@ -328,22 +330,22 @@ def _import_memories(
     redactions: Mapping[str, int],
 ) -> ImportResult:
     """Store memories with their versions, in order."""
-    taken = ImportResult()
+    result = ImportResult()
     chronicles = [each for each, _ in versions]
-    gone = find_missing_successors(tx, chronicles)
-    condensed = find_summaries(chronicles)
-    known = {memory.id for memory in tx.memories(list(condensed))}
-    kept = [(drop_successors(gone, each), entries) for each, entries in versions]
-    for is_plain, group in groupby(kept, key=lambda each: _is_plain(each[0])):
+    missing = find_missing_successors(tx, chronicles)
+    summaries = find_summaries(chronicles)
+    existing_ids = {memory.id for memory in tx.memories(list(summaries))}
+    importable = [(drop_successors(missing, each), entries) for each, entries in versions]
+    for is_plain, group in groupby(importable, key=lambda each: _is_plain(each[0])):
         if is_plain:
-            taken += _import_plain(tx, [(c, e[0]) for c, e in group], redactions)
+            result += _import_plain(tx, [(c, e[0]) for c, e in group], redactions)
             continue
         for chronicle, entries in group:
-            taken += _import_memory(tx, profile, chronicle, entries, redactions)
-    for id_, summary in condensed.items():
-        if id_ not in known:
+            result += _import_memory(tx, profile, chronicle, entries, redactions)
+    for id_, summary in summaries.items():
+        if id_ not in existing_ids:
             link_summary_sources(tx, summary)
-    return taken
+    return result
 
 
 def _is_plain(chronicle: MemoryRecord) -> bool:
@@ -368,17 +370,17 @@ def _import_plain(
     redactions: Mapping[str, int],
 ) -> ImportResult:
     """Insert memories that have only their first version, all at once."""
-    there = {memory.id for memory in tx.memories([each.memory.id for each, _ in chronicles])}
-    fresh: dict[str, tuple[MemoryRecord, IndexEntry]] = {}
+    existing_ids = {memory.id for memory in tx.memories([each.memory.id for each, _ in chronicles])}
+    new_records: dict[str, tuple[MemoryRecord, IndexEntry]] = {}
     for each, entry in chronicles:
-        if each.memory.id not in there:
-            fresh.setdefault(each.memory.id, (each, entry))
-    tx.insert([(each.memory, entry) for each, entry in fresh.values()])
-    tx.record([event for each, _ in fresh.values() for event in each.history.events])
+        if each.memory.id not in existing_ids:
+            new_records.setdefault(each.memory.id, (each, entry))
+    tx.insert([(each.memory, entry) for each, entry in new_records.values()])
+    tx.record([event for each, _ in new_records.values() for event in each.history.events])
     return ImportResult(
-        memories=len(fresh),
-        duplicates_skipped=len(chronicles) - len(fresh),
-        redactions=sum(redactions[id_] for id_ in fresh),
+        memories=len(new_records),
+        duplicates_skipped=len(chronicles) - len(new_records),
+        redactions=sum(redactions[id_] for id_ in new_records),
     )
 
 
@@ -399,8 +401,8 @@ def _import_memory(
     _replay(tx, profile, chronicle, entries)
     tx.amend(memory)
     tx.record(chronicle.history.events)
-    unkeyed = (memory.id,) if key_is_lost else ()
-    return ImportResult(memories=1, keys_dropped=unkeyed, redactions=redactions[memory.id])
+    keys_dropped = (memory.id,) if key_is_lost else ()
+    return ImportResult(memories=1, keys_dropped=keys_dropped, redactions=redactions[memory.id])
 
 
 def _replay(
@@ -410,14 +412,14 @@ def _replay(
     versions = chronicle.history.versions
     begins: list[datetime | None] = [version.valid_from for version in versions[1:]]
     for version, entry, next_begin in zip(versions, entries, [*begins, None], strict=True):
-        opened = replace(version.memory, state=State.ACTIVE, updated_at=version.valid_from)
-        opened, indexed = _drop_taken_key(tx, profile, opened, entry)
+        restored = replace(version.memory, state=State.ACTIVE, updated_at=version.valid_from)
+        restored, new_entry = _drop_taken_key(tx, profile, restored, entry)
         if version is versions[0]:
-            tx.insert([(opened, indexed)])
+            tx.insert([(restored, new_entry)])
         else:
-            tx.revise(opened, indexed)
+            tx.revise(restored, new_entry)
         if version.valid_to is not None and version.valid_to != next_begin:
-            tx.amend(replace(opened, state=State.FORGOTTEN, updated_at=version.valid_to))
+            tx.amend(replace(restored, state=State.FORGOTTEN, updated_at=version.valid_to))
 
 
 def _drop_taken_key(
@@ -426,8 +428,8 @@ def _drop_taken_key(
     """Return a memory and its entry, without the key if another active memory has it."""
     if memory.key is None or not _is_key_taken(tx, memory):
         return memory, entry
-    indexed = remove_key_from_entry(entry, memory.key) if profile.searches_keys else entry
-    return replace(memory, key=None), indexed
+    without_key = remove_key_from_entry(entry, memory.key) if profile.searches_keys else entry
+    return replace(memory, key=None), without_key
 
 
 def _is_key_taken(tx: Transaction, memory: Memory) -> bool:
@@ -439,29 +441,32 @@ def _is_key_taken(tx: Transaction, memory: Memory) -> bool:
 class _PendingImport:
     """Selects the imported memories that are not stored yet, and resolves key conflicts."""
 
-    def __init__(self, drafts: Sequence[NewMemory]) -> None:
-        self._all_memories = drafts
+    def __init__(self, new_memories: Sequence[NewMemory]) -> None:
+        self._all_memories = new_memories
         self.new_memories: list[NewMemory] = []
         self.keys_dropped: list[NewMemory] = []
 
-    def find_remaining(self, known: Snapshot) -> list[NewMemory]:
+    def find_remaining(self, snapshot: Snapshot) -> list[NewMemory]:
         """Return the memories to store."""
         self.new_memories, self.keys_dropped = [], []
-        for draft in self._all_memories:
-            holder = None if draft.key is None else known.find_by_key(draft.key)
+        for new_memory in self._all_memories:
+            holder = None if new_memory.key is None else snapshot.find_by_key(new_memory.key)
             if holder is None:
-                self.new_memories.append(draft)
-            elif is_outranked(draft.origin, by=holder.origin) and holder.content != draft.content:
-                self.keys_dropped.append(replace(draft, key=None))
+                self.new_memories.append(new_memory)
+            elif (
+                is_outranked(new_memory.origin, by=holder.origin)
+                and holder.content != new_memory.content
+            ):
+                self.keys_dropped.append(replace(new_memory, key=None))
                 self.new_memories.append(self.keys_dropped[-1])
-            elif not _was_said_before(known, holder, draft.content):
-                self.new_memories.append(draft)
+            elif not _has_had_content(snapshot, holder, new_memory.content):
+                self.new_memories.append(new_memory)
         return self.new_memories
 
 
-def _was_said_before(known: Snapshot, memory: Memory, content: str) -> bool:
+def _has_had_content(snapshot: Snapshot, memory: Memory, content: str) -> bool:
     """Return whether an earlier version of a memory, but not the current one, has the content."""
-    history = known.history(memory.id) if memory.content != content else None
+    history = snapshot.history(memory.id) if memory.content != content else None
     return any(each.memory.content == content for each in (history.versions if history else ()))
 
 

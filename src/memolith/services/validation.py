@@ -114,7 +114,7 @@ def build_new_memory(
     Raises:
         InvalidInput: An argument is not valid.
     """
-    draft = NewMemory(
+    new_memory = NewMemory(
         content=content,
         kind="" if kind is None else validate_kind_trust(validate_kind(kind, profile), origin),
         judged_importance=0.0,
@@ -128,21 +128,21 @@ def build_new_memory(
         session_id=None if session_id is None else validate_name(session_id, "session"),
         origin=parse_origin(origin),
     )
-    return classify_new_memory(draft, profile)
+    return classify_new_memory(new_memory, profile)
 
 
-def classify_new_memory(draft: NewMemory, profile: Profile) -> NewMemory:
-    """Return a draft with its content redacted, and missing kind and importance filled in.
+def classify_new_memory(new_memory: NewMemory, profile: Profile) -> NewMemory:
+    """Return a new memory with its content redacted, and missing kind and importance filled in.
 
     Raises:
         InvalidInput: The content is empty or too long, or its kind requires a missing key.
     """
-    content, redactions = validate_content(draft.content, profile)
-    kind, importance = _classify(draft, content, profile)
-    if draft.key is None and kind in profile.keyed_kinds:
+    content, redactions = validate_content(new_memory.content, profile)
+    kind, importance = _classify(new_memory, content, profile)
+    if new_memory.key is None and kind in profile.keyed_kinds:
         raise InvalidInput("key", f"is required for kind {kind!r} in profile {profile.name!r}")
     return replace(
-        draft,
+        new_memory,
         content=content,
         redactions=redactions,
         kind=kind,
@@ -150,14 +150,14 @@ def classify_new_memory(draft: NewMemory, profile: Profile) -> NewMemory:
     )
 
 
-def _classify(draft: NewMemory, content: str, profile: Profile) -> tuple[str, float]:
-    """Return the kind and importance of a draft, classified by its content if missing."""
-    if draft.kind and draft.importance is not None:
-        return draft.kind, draft.importance
-    kind, importance = profile.classifier.classify(content, draft.origin)
+def _classify(new_memory: NewMemory, content: str, profile: Profile) -> tuple[str, float]:
+    """Return the kind and importance of a new memory, classified by its content if missing."""
+    if new_memory.kind and new_memory.importance is not None:
+        return new_memory.kind, new_memory.importance
+    kind, importance = profile.classifier.classify(content, new_memory.origin)
     return (
-        draft.kind or get_trusted_kind(draft.origin, kind, profile.external_kinds),
-        importance if draft.importance is None else draft.importance,
+        new_memory.kind or get_trusted_kind(new_memory.origin, kind, profile.external_kinds),
+        importance if new_memory.importance is None else new_memory.importance,
     )
 
 
@@ -221,10 +221,10 @@ def parse_expiry(expires_in: str, expires_at: datetime | None, now: datetime) ->
     Raises:
         InvalidInput: Both arguments are given, or one is not valid.
     """
-    lasting = arguments.parse_expires_in(expires_in)
+    lifetime = arguments.parse_expires_in(expires_in)
     if expires_at is None:
-        return None if lasting is None else now + lasting
-    if lasting is not None:
+        return None if lifetime is None else now + lifetime
+    if lifetime is not None:
         raise InvalidInput("expires_at", "give only one of expires_in and expires_at")
     end = arguments.check_instant(expires_at, "expires_at")
     if end <= now:
@@ -237,25 +237,28 @@ def redaction_details(redactions: int) -> dict[str, str]:
     return {"redactions": str(redactions)} if redactions else {}
 
 
-def merge_restatement(known: Memory, draft: NewMemory) -> Memory:
+def merge_restatement(existing: Memory, new_memory: NewMemory) -> Memory:
     """Return a memory updated by a restatement; a less trusted one only adds its sources."""
-    sources = merge_sources(known, draft)
-    if is_outranked(draft.origin, by=known.origin):
-        return replace(known, sources=sources)
-    is_told = is_outranked(known.origin, by=draft.origin)
+    sources = merge_sources(existing, new_memory)
+    if is_outranked(new_memory.origin, by=existing.origin):
+        return replace(existing, sources=sources)
+    is_upgrade = is_outranked(existing.origin, by=new_memory.origin)
     return replace(
-        known,
-        origin=draft.origin if is_told else known.origin,
-        kind=draft.kind if is_told else known.kind,
-        key=known.key or draft.key,
-        tags=tuple(sorted({*known.tags, *draft.tags})),
-        importance=known.importance if draft.importance is None else draft.importance,
-        happened_at=known.happened_at or draft.happened_at,
-        expires_at=draft.expires_at or known.expires_at,
+        existing,
+        origin=new_memory.origin if is_upgrade else existing.origin,
+        kind=new_memory.kind if is_upgrade else existing.kind,
+        key=existing.key or new_memory.key,
+        tags=tuple(sorted({*existing.tags, *new_memory.tags})),
+        importance=existing.importance if new_memory.importance is None else new_memory.importance,
+        happened_at=existing.happened_at or new_memory.happened_at,
+        expires_at=new_memory.expires_at or existing.expires_at,
         sources=sources,
     )
 
 
-def merge_sources(known: Memory, draft: NewMemory) -> tuple[Source, ...]:
+def merge_sources(existing: Memory, new_memory: NewMemory) -> tuple[Source, ...]:
     """Return the combined sources."""
-    return (*known.sources, *(each for each in draft.sources if each not in known.sources))
+    return (
+        *existing.sources,
+        *(each for each in new_memory.sources if each not in existing.sources),
+    )

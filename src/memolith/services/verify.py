@@ -37,11 +37,11 @@ class HealthProbe:
             StoreTooNew: A newer Memolith has upgraded it.
             StoreDamaged: It was replaced by another store.
         """
-        found = self._access.store.meta.schema
-        if found > self._schema:
-            raise StoreTooNew(found, self._schema)
-        if found != self._schema:
-            raise StoreDamaged(f"the store's schema changed from {self._schema} to {found}")
+        schema = self._access.store.meta.schema
+        if schema > self._schema:
+            raise StoreTooNew(schema, self._schema)
+        if schema != self._schema:
+            raise StoreDamaged(f"the store's schema changed from {self._schema} to {schema}")
 
     def check_write(self) -> None:
         """Make a durable write without a lasting effect.
@@ -134,12 +134,12 @@ class StoreVerifier:
             findings = _mark_repaired(findings, store.check_file())
         checked = CheckedCounts()
         for owner_id in self._list_owners(findings):
-            found = self._verify_owner(store, owner_id, advance)
-            checked = _add_counts(checked, found.checked)
-            if found.findings and repair:
-                findings += self._repair(store, owner_id, found)
+            owner_findings = self._verify_owner(store, owner_id, advance)
+            checked = _add_counts(checked, owner_findings.checked)
+            if owner_findings.findings and repair:
+                findings += self._repair(store, owner_id, owner_findings)
             else:
-                findings += found.findings
+                findings += owner_findings.findings
         return VerificationReport(tuple(findings), checked)
 
     def _list_owners(self, findings: list[Finding]) -> list[str]:
@@ -182,8 +182,8 @@ class StoreVerifier:
                         advance(1)
                 return _OwnerFindings(findings, wrong, examination.count_checked())
         except (StoreDamaged, KeyUnavailable) as error:
-            what = "sealed" if isinstance(error, KeyUnavailable) else "file"
-            findings.append(Finding(what, owner_id, None, str(error)))
+            kind = "sealed" if isinstance(error, KeyUnavailable) else "file"
+            findings.append(Finding(kind, owner_id, None, str(error)))
             return _OwnerFindings(findings, [], CheckedCounts(owners=1))
 
     def _possible_entries(
@@ -212,20 +212,22 @@ class StoreVerifier:
         return self._indexer.build_keyword_entry(IndexText(text.content, text.speaker))
 
     def _repair(
-        self, store: SupportsVerification, owner_id: str, found: _OwnerFindings
+        self, store: SupportsVerification, owner_id: str, owner_findings: _OwnerFindings
     ) -> list[Finding]:
-        texts = [text for text, _ in found.texts]
+        texts = [text for text, _ in owner_findings.texts]
         try:
             profile = self._access.get_profile(owner_id)
             entries = self._indexer.rebuild_entries([_index_text(text, profile) for text in texts])
             windowed = {
                 text.item: apply_window(entry, self._build_keyword_entry(window))
-                for (text, window), entry in zip(found.texts, entries, strict=True)
+                for (text, window), entry in zip(owner_findings.texts, entries, strict=True)
             }
             store.repair_owner(owner_id, windowed, {text.item: text for text in texts})
         except (StoreDamaged, KeyUnavailable):
-            return found.findings
-        return _mark_repaired(found.findings, self._verify_owner(store, owner_id, None).findings)
+            return owner_findings.findings
+        return _mark_repaired(
+            owner_findings.findings, self._verify_owner(store, owner_id, None).findings
+        )
 
 
 def _index_text(text: StoredText, profile: Profile) -> IndexText:
@@ -243,12 +245,12 @@ def _iter_with_previous(
     before: list[StoredText] = []
     for text in texts:
         if text.position != place:
-            follows = (
+            is_continuation = (
                 text.position is not None
                 and place is not None
                 and text.position == (place[0], place[1] + 1)
             )
-            before, current, place = current if follows else [], [], text.position
+            before, current, place = current if is_continuation else [], [], text.position
         yield text, before
         if text.position is not None:
             current.append(text)
@@ -264,13 +266,13 @@ def _find_window(text: StoredText, before: Sequence[StoredText]) -> StoredText |
 
 def _mark_repaired(before: Sequence[Finding], after: Sequence[Finding]) -> list[Finding]:
     """Return the findings, with those that are gone marked as repaired, and new ones."""
-    left = {(each.kind, each.owner_id, each.record_id, each.detail) for each in after}
+    remaining = {(each.kind, each.owner_id, each.record_id, each.detail) for each in after}
 
-    def is_left(each: Finding) -> bool:
-        return (each.kind, each.owner_id, each.record_id, each.detail) in left
+    def is_remaining(each: Finding) -> bool:
+        return (each.kind, each.owner_id, each.record_id, each.detail) in remaining
 
-    marked = [each if is_left(each) else replace(each, repaired=True) for each in before]
-    return [*marked, *(each for each in after if each not in before)]
+    repaired = [each if is_remaining(each) else replace(each, repaired=True) for each in before]
+    return [*repaired, *(each for each in after if each not in before)]
 
 
 def _add_counts(one: CheckedCounts, other: CheckedCounts) -> CheckedCounts:

@@ -118,9 +118,9 @@ _log = logging.getLogger(__name__)
 class HeldLease:
     """A lease that is renewed while waiting for results."""
 
-    def __init__(self, access: Access, claim: WorkLease) -> None:
+    def __init__(self, access: Access, work_lease: WorkLease) -> None:
         """Start with a lease that was just acquired."""
-        self.claim = claim
+        self.work_lease = work_lease
         self._access = access
         self._renewed_at = access.clock.now()
 
@@ -138,7 +138,7 @@ class HeldLease:
         return answer.result()
 
     def _renew(self, now: datetime) -> None:
-        if not self._access.store.leases.renew(self.claim, now=now, lease_s=LEASE_S):
+        if not self._access.store.leases.renew(self.work_lease, now=now, lease_s=LEASE_S):
             raise LeaseLost
         self._renewed_at = now
 
@@ -166,7 +166,7 @@ class LearningTurn:
         self._extractor = extractor
         self._backoff = backoff
         self._lease = lease
-        self._owner_id = lease.claim.owner_id
+        self._owner_id = lease.work_lease.owner_id
         self._executor = executor
         self._max_requested = _PREFETCH_FACTOR * max_concurrency
         self._upcoming: deque[Exchange] = deque()
@@ -224,9 +224,11 @@ class LearningTurn:
     def _next_exchange(self) -> Exchange | None:
         """Return the next pending exchange that is not requested yet."""
         if not self._upcoming:
-            asked = {exchange[0].id for exchange, _ in self._requested}
-            found = self._extractor.find_pending(self._owner_id, len(asked) + self._max_requested)
-            self._upcoming.extend(each for each in found if each[0].id not in asked)
+            requested_ids = {exchange[0].id for exchange, _ in self._requested}
+            exchanges = self._extractor.find_pending(
+                self._owner_id, len(requested_ids) + self._max_requested
+            )
+            self._upcoming.extend(each for each in exchanges if each[0].id not in requested_ids)
         return self._upcoming.popleft() if self._upcoming else None
 
     def _cancel_requested(self) -> None:
@@ -238,7 +240,9 @@ class LearningTurn:
     def _store_result(self, exchange: Exchange, answer: Future[ExtractionResult]) -> bool:
         """Store a result; return whether to continue with the next exchange."""
         try:
-            self._extractor.store(self._owner_id, self._lease.claim, self._lease.wait_for(answer))
+            self._extractor.store(
+                self._owner_id, self._lease.work_lease, self._lease.wait_for(answer)
+            )
         except LimitReached as error:
             self.retry_after_s = error.retry_after_s
             return False
@@ -255,7 +259,7 @@ class LearningTurn:
         ids = [message.id for message in exchange]
         now = self._access.clock.now()
         with self._access.store.write(self._owner_id) as tx:
-            if not tx.holds_lease(self._lease.claim):
+            if not tx.holds_lease(self._lease.work_lease):
                 raise LeaseLost
             retry_at = self._backoff.get_retry_time(
                 now, tx.attempts(ids) + 1, is_transient=may_pass, jitter=0.0
@@ -333,12 +337,14 @@ class WorkRunner:
         self._access.store.check_embedder()  # fail before paying for model calls
         failed = threading.Event()
         with (
-            DaemonExecutor(self._max_concurrency, "memolith-ask") as asking,
-            DaemonExecutor(self._max_concurrency, "memolith-work") as crew,
+            DaemonExecutor(self._max_concurrency, "memolith-ask") as model_executor,
+            DaemonExecutor(self._max_concurrency, "memolith-work") as executor,
         ):
             try:
                 return tuple(
-                    self._run_rounds(asking, crew, lambda: failed.is_set() or should_stop())
+                    self._run_rounds(
+                        model_executor, executor, lambda: failed.is_set() or should_stop()
+                    )
                 )
             finally:
                 failed.set()  # after an exception, stop the others soon
@@ -393,13 +399,13 @@ class WorkRunner:
 
     def _find_units(self) -> list[tuple[WorkKind, str]]:
         now = self._access.clock.now()
-        claims = self._access.store.leases
+        leases = self._access.store.leases
         learning = [
-            (WorkKind.LEARN, owner_id) for owner_id in claims.owners(WorkKind.LEARN, now=now)
+            (WorkKind.LEARN, owner_id) for owner_id in leases.owners(WorkKind.LEARN, now=now)
         ]
         consolidating = [
             (WorkKind.CONSOLIDATE, owner_id)
-            for owner_id in claims.owners(WorkKind.CONSOLIDATE, now=now)
+            for owner_id in leases.owners(WorkKind.CONSOLIDATE, now=now)
             if self._may_be_due(owner_id, now)
         ]
         return learning + consolidating
@@ -412,9 +418,9 @@ class WorkRunner:
         profile = self._access.find_profile(owner_id)
         if profile is None or not self._consolidator.runs_automatically(profile):
             return False
-        counter, looked = self._seen.get(owner_id, (-1, now))
+        counter, checked_at = self._seen.get(owner_id, (-1, now))
         with self._access.store.read(owner_id) as snapshot:
-            has_grown = snapshot.counter != counter or now - looked >= CHECK_INTERVAL
+            has_grown = snapshot.counter != counter or now - checked_at >= CHECK_INTERVAL
             return has_grown and not snapshot.pending_work().pending_messages
 
     def _get_counter(self, owner_id: str) -> int:
@@ -429,72 +435,72 @@ class WorkRunner:
         if should_stop():
             return None
         now = self._access.clock.now()
-        claim = self._access.store.leases.acquire(owner_id, work, now=now, lease_s=LEASE_S)
-        if claim is None:
+        lease = self._access.store.leases.acquire(owner_id, work, now=now, lease_s=LEASE_S)
+        if lease is None:
             return None
-        hold = HeldLease(self._access, claim)
+        held_lease = HeldLease(self._access, lease)
         try:
             if work is WorkKind.LEARN:
-                return self._run_learning(hold, model_executor, should_stop)
-            return self._run_consolidation(hold, model_executor, should_stop)
+                return self._run_learning(held_lease, model_executor, should_stop)
+            return self._run_consolidation(held_lease, model_executor, should_stop)
         except LeaseLost:
             _log.info("an owner's work was taken over by another process")
         except OwnerErased:
             _log.info("an owner was erased in the meantime")
         except WrongEmbeddingModel:
-            self._access.store.leases.release(claim)  # left to a process with the new model
+            self._access.store.leases.release(lease)  # left to a process with the new model
             raise
         except MemolithError as error:
-            self._release_failed(claim, may_pass=True)
+            self._release_failed(lease, may_pass=True)
             _log.warning("work failed and will be retried: %s", error)
         return None
 
     def _run_learning(
-        self, lease: HeldLease, model_executor: DaemonExecutor, should_stop: ShouldStop
+        self, held_lease: HeldLease, model_executor: DaemonExecutor, should_stop: ShouldStop
     ) -> WorkResult:
-        claim = lease.claim
+        lease = held_lease.work_lease
         turn = LearningTurn(
             self._access,
             self._extractor,
             self._backoff,
-            lease,
+            held_lease,
             model_executor,
             self._max_concurrency,
         )
         if turn.learn(should_stop):
-            self._access.store.leases.release(claim)
+            self._access.store.leases.release(lease)
         else:
-            self._release_failed(claim, may_pass=True, after_s=turn.retry_after_s)
-        return WorkResult(claim.owner_id, claim.work, turn.done, turn.failed)
+            self._release_failed(lease, may_pass=True, after_s=turn.retry_after_s)
+        return WorkResult(lease.owner_id, lease.work, turn.done, turn.failed)
 
     def _run_consolidation(
-        self, lease: HeldLease, model_executor: DaemonExecutor, should_stop: ShouldStop
+        self, held_lease: HeldLease, model_executor: DaemonExecutor, should_stop: ShouldStop
     ) -> WorkResult:
-        done, claim = 0, lease.claim
-        now, counter = self._access.clock.now(), self._get_counter(claim.owner_id)
-        steps = self._consolidator.consolidate(claim.owner_id, claim, should_stop)
+        step_count, lease = 0, held_lease.work_lease
+        now, counter = self._access.clock.now(), self._get_counter(lease.owner_id)
+        steps = self._consolidator.consolidate(lease.owner_id, lease, should_stop)
         try:
-            while lease.wait_for(model_executor.submit(lambda: next(steps, None))):
-                done += 1
+            while held_lease.wait_for(model_executor.submit(lambda: next(steps, None))):
+                step_count += 1
         except ServiceFailed as error:
-            self._release_failed(claim, may_pass=error.retryable)
+            self._release_failed(lease, may_pass=error.retryable)
             _log.warning("a consolidation failed and will be retried: %s", error)
-            return WorkResult(claim.owner_id, claim.work, done, 1)
+            return WorkResult(lease.owner_id, lease.work, step_count, 1)
         if not should_stop():
-            self._seen[claim.owner_id] = counter if done == 0 else -1, now
-        self._access.store.leases.release(claim)
-        return WorkResult(claim.owner_id, claim.work, done, 0)
+            self._seen[lease.owner_id] = counter if step_count == 0 else -1, now
+        self._access.store.leases.release(lease)
+        return WorkResult(lease.owner_id, lease.work, step_count, 0)
 
     def _release_failed(
-        self, claim: WorkLease, *, may_pass: bool, after_s: float | None = None
+        self, lease: WorkLease, *, may_pass: bool, after_s: float | None = None
     ) -> None:
         """Release a lease after a failure, with a delay by backoff or of `after_s` seconds."""
         now = self._access.clock.now()
         retry_at = (
             self._backoff.get_retry_time(
-                now, claim.attempts + 1, is_transient=may_pass, jitter=self._random.random()
+                now, lease.attempts + 1, is_transient=may_pass, jitter=self._random.random()
             )
             if after_s is None
             else now + timedelta(seconds=after_s)
         )
-        self._access.store.leases.fail(claim, retry_at=retry_at)
+        self._access.store.leases.fail(lease, retry_at=retry_at)

@@ -33,7 +33,7 @@ from memolith.services.planning import (
     index_texts,
 )
 from memolith.services.validation import NewMemory
-from memolith.tracing import count, traced
+from memolith.tracing import count, trace_calls
 
 Vectors = Mapping[bytes, NDArray[np.int8]]
 
@@ -71,15 +71,21 @@ class WriteTransaction:
 
     def get_entry(self, text: IndexText) -> IndexEntry:
         """Return the index entry of a text; missing vectors are recorded in `missing`."""
-        bare = self._indexer.build_unembedded([text])
-        known = {
-            each: self._vectors[each] for each in bare.texts_by_digest if each in self._vectors
+        unembedded = self._indexer.build_unembedded([text])
+        vectors = {
+            each: self._vectors[each]
+            for each in unembedded.texts_by_digest
+            if each in self._vectors
         }
-        known |= self.tx.vectors([each for each in bare.texts_by_digest if each not in known])
+        vectors |= self.tx.vectors(
+            [each for each in unembedded.texts_by_digest if each not in vectors]
+        )
         self.missing |= {
-            each: said for each, said in bare.texts_by_digest.items() if each not in known
+            each: new_text
+            for each, new_text in unembedded.texts_by_digest.items()
+            if each not in vectors
         }
-        return bare.with_vectors(known)[0]
+        return unembedded.with_vectors(vectors)[0]
 
 
 class TransactionRunner:
@@ -112,12 +118,12 @@ class TransactionRunner:
         """
         ready: dict[bytes, NDArray[np.int8]] = {}
         for first in range(0, len(known_texts), _EMBEDDING_BATCH_SIZE):
-            some = known_texts[first : first + _EMBEDDING_BATCH_SIZE]
+            batch = known_texts[first : first + _EMBEDDING_BATCH_SIZE]
             ready |= self._indexer.get_vectors(
-                self._indexer.build_unembedded(some).texts_by_digest, owner_id
+                self._indexer.build_unembedded(batch).texts_by_digest, owner_id
             )
             if advance is not None:
-                advance(len(some))
+                advance(len(batch))
         for _ in range(MAX_EMBEDDING_ROUNDS):
             try:
                 return self._attempt(owner_id, change, ready)
@@ -130,10 +136,10 @@ class TransactionRunner:
     ) -> _Result:
         with self._store.write(owner_id) as tx:
             write_tx = WriteTransaction(tx, self._indexer, vectors)
-            done = change(write_tx)
+            result = change(write_tx)
             if write_tx.missing:
                 raise NeedsEmbedding(write_tx.missing)
-            return done
+            return result
 
 
 # --- Storing new memories
@@ -192,7 +198,7 @@ class WritePipeline:
         """
         return self.write(request, in_transaction).memories
 
-    @traced("store")
+    @trace_calls("store")
     def write(
         self,
         request: WriteRequest,
@@ -206,14 +212,14 @@ class WritePipeline:
             plan = self._prepare_plan(request, ready) if request.new_memories else None
             try:
                 with self._access.store.write(request.owner_id) as tx:
-                    settled = self._apply_plan(tx, request, in_transaction, plan, ready)
+                    result = self._apply_plan(tx, request, in_transaction, plan, ready)
             except NeedsInput as missing:
                 self._prepare_inputs(request, missing, ready)
             else:
-                return _count_stored(settled)
+                return _count_stored(result)
         with self._access.store.write(request.owner_id) as tx:
-            settled = self._apply_plan(tx, request, in_transaction, None, ready, skip_model=True)
-        return _count_stored(settled)
+            result = self._apply_plan(tx, request, in_transaction, None, ready, skip_model=True)
+        return _count_stored(result)
 
     def _prepare_plan(self, request: WriteRequest, prepared: PreparedInputs) -> Plan:
         """Return a plan for the current state, with all inputs prepared."""
@@ -240,22 +246,24 @@ class WritePipeline:
         *,
         skip_model: bool = False,
     ) -> WriteResult:
-        drafts = request.new_memories if in_transaction is None else tuple(in_transaction(tx))
-        if plan is None or tx.counter != plan.counter or drafts != request.new_memories:
-            now = replace(request, new_memories=drafts)
+        new_memories = request.new_memories if in_transaction is None else tuple(in_transaction(tx))
+        if plan is None or tx.counter != plan.counter or new_memories != request.new_memories:
+            current = replace(request, new_memories=new_memories)
             plan = Planner(
                 self._access,
                 tx,
-                now,
+                current,
                 prepared,
                 has_arbitrator=self._has_arbitrator(request),
                 skip_model=skip_model,
             ).plan()
         tx.adopt_profile(request.profile.name)
-        for step in plan.mutations:
-            _apply_mutation(tx, step)
+        for mutation in plan.mutations:
+            _apply_mutation(tx, mutation)
         evict(tx, request.profile, request.now)
-        new = frozenset(step.memory.id for step in plan.mutations if step.operation == "insert")
+        new = frozenset(
+            mutation.memory.id for mutation in plan.mutations if mutation.operation == "insert"
+        )
         return WriteResult(plan.memories, new)
 
     def _has_arbitrator(self, request: WriteRequest) -> bool:
@@ -271,12 +279,12 @@ class WritePipeline:
         if missing.pair is not None:
             prepared.verdicts[missing.pair] = self._arbitrate(request.owner_id, *missing.pair)
 
-    def _arbitrate(self, owner_id: str, known: str, new: str) -> Verdict | None:
+    def _arbitrate(self, owner_id: str, existing: str, new: str) -> Verdict | None:
         arbitrator = self._find_arbitrator(owner_id)
         if arbitrator is None:
             return None
         try:
-            return arbitrator.arbitrate(known, new)
+            return arbitrator.arbitrate(existing, new)
         except ServiceFailed as error:
             _log.warning("the arbitrator failed, keeping both memories: %s", error)
             return None
@@ -290,7 +298,12 @@ def _count_stored(result: WriteResult) -> WriteResult:
 def _apply_mutation(tx: Transaction, mutation: Mutation) -> None:
     if mutation.operation == "insert" and mutation.entry is not None:
         tx.insert([(mutation.memory, mutation.entry)])
-        tx.link([Link(mutation.memory.id, near, "near") for near in mutation.near_duplicates])
+        tx.link(
+            [
+                Link(mutation.memory.id, duplicate_id, "near")
+                for duplicate_id in mutation.near_duplicates
+            ]
+        )
     elif mutation.operation == "revise" and mutation.entry is not None:
         tx.revise(mutation.memory, mutation.entry)
     else:

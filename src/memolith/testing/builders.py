@@ -126,6 +126,6 @@ def candidates(rows: int, **columns: Any) -> Candidates:
         "importance": np.full(rows, 0.5),
         "strength": np.full(rows, 0.5),
         "freshness": np.full(rows, 0.5),
-        "held": np.zeros(rows, dtype=np.int64),
+        "substring_words": np.zeros(rows, dtype=np.int64),
     }
     return Candidates(**(values | columns))

@@ -66,11 +66,11 @@ def terms(text: str) -> list[str]:
     spaces becomes pairs of characters, and each Chinese character is also a term.
     """
     words = _WORD.findall(text)
-    found = list(chain.from_iterable(map(_get_terms, words)))
-    if found:
-        return found
-    kept = [_fold_word(word)[:MAX_TERM_CHARS] for word in words]
-    return kept or [_fold_word(symbol) for symbol in _SYMBOL.findall(text)]
+    all_terms = list(chain.from_iterable(map(_get_terms, words)))
+    if all_terms:
+        return all_terms
+    folded = [_fold_word(word)[:MAX_TERM_CHARS] for word in words]
+    return folded or [_fold_word(symbol) for symbol in _SYMBOL.findall(text)]
 
 
 def _get_terms(word: str) -> tuple[str, ...]:
@@ -151,13 +151,13 @@ def _fold_word(word: str) -> str:
 
 def _get_character_terms(word: str) -> list[str]:
     """Return the terms of a word that contains text without spaces, or Hangul."""
-    found: list[str] = []
+    pieces: list[str] = []
     end = 0
     for run in _BY_CHARACTER.finditer(word):
-        found += terms(word[end : run.start()]) if run.start() > end else []
-        found += _get_pairs(_fold_word(run[0]))
+        pieces += terms(word[end : run.start()]) if run.start() > end else []
+        pieces += _get_pairs(_fold_word(run[0]))
         end = run.end()
-    return found + terms(word[end:]) if end < len(word) else found
+    return pieces + terms(word[end:]) if end < len(word) else pieces
 
 
 def _get_pairs(run: str) -> list[str]:

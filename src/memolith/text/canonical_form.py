@@ -75,16 +75,16 @@ def expand_contractions(words: Sequence[Word], *, is_all_caps: bool) -> list[Wor
         words: The words of a text, in order.
         is_all_caps: Whether the whole text is in capitals. Otherwise a word in capitals is a name.
     """
-    written: list[Word] = []
+    expanded: list[Word] = []
     for at, word in enumerate(words):
         if "'" not in word.text and word.text.lower() not in _IRREGULAR_CONTRACTIONS:  # most words
-            written.append(word)
+            expanded.append(word)
             continue
         first, *rest = (
             _split_contraction(words, at) if is_all_caps or not _is_name(word.text) else [word.text]
         )
         if rest:
-            written += [
+            expanded += [
                 Word(first, starts_sentence=word.starts_sentence),
                 Word(
                     rest[0],
@@ -93,8 +93,8 @@ def expand_contractions(words: Sequence[Word], *, is_all_caps: bool) -> list[Wor
                 ),
             ]
         else:
-            written.append(word)
-    return written
+            expanded.append(word)
+    return expanded
 
 
 def _split_contraction(words: Sequence[Word], at: int) -> tuple[str, ...]:
@@ -221,22 +221,22 @@ def remove_articles(words: Sequence[Word], *, is_all_caps: bool) -> list[Word]:
         return _remove_german_articles(words)
     if not any(text.lower() in _MEANING_CHANGERS for text in texts) or not is_english(texts):
         return list(words)
-    left_out = {
+    removed = {
         at
         for at in range(len(words))
         if _is_removable_english_article(words, at, is_all_caps=is_all_caps)
     }
-    return _drop_words(words, left_out)
+    return _drop_words(words, removed)
 
 
-def _drop_words(words: Sequence[Word], left_out: AbstractSet[int]) -> list[Word]:
+def _drop_words(words: Sequence[Word], removed: AbstractSet[int]) -> list[Word]:
     """Return the remaining words; a dropped first word passes on its sentence start."""
     return [
         replace(word, starts_sentence=True)
-        if at - 1 in left_out and words[at - 1].starts_sentence
+        if at - 1 in removed and words[at - 1].starts_sentence
         else word
         for at, word in enumerate(words)
-        if at not in left_out
+        if at not in removed
     ]
 
 
@@ -260,9 +260,9 @@ def _is_label(previous: str) -> bool:
 
 
 def _remove_german_articles(words: Sequence[Word]) -> list[Word]:
-    told = [_to_definite_article(words, at) for at in range(len(words))]
+    definite = [_to_definite_article(words, at) for at in range(len(words))]
     return _drop_words(
-        told, {at for at in range(len(told)) if _is_removable_german_article(told, at)}
+        definite, {at for at in range(len(definite)) if _is_removable_german_article(definite, at)}
     )
 
 
@@ -276,19 +276,21 @@ def _to_definite_article(words: Sequence[Word], at: int) -> Word:
 
 def _is_removable_german_article(words: Sequence[Word], at: int) -> bool:
     article = words[at].text.lower()
-    noun_at = _find_noun(words, at, article) if article in _GERMAN_ARTICLES else None
-    if noun_at is None or (
+    noun_place = _find_noun(words, at, article) if article in _GERMAN_ARTICLES else None
+    if noun_place is None or (
         at and words[at - 1].is_before_punctuation and not words[at].starts_sentence
     ):
         return False  # after a comma it may be a relative pronoun
-    noun = words[noun_at].text.lower()
+    noun = words[noun_place].text.lower()
     if noun in _TWO_GENDER_NOUNS:
         return False
     match article:
         case "die":
             return _MAYBE_PLURAL.fullmatch(noun) is None
         case "der":
-            return words[at].starts_sentence and _is_masculine(noun) and _is_subject(words, noun_at)
+            return (
+                words[at].starts_sentence and _is_masculine(noun) and _is_subject(words, noun_place)
+            )
         case "das" | "ein":
             return not noun.endswith("e")
         case _:
@@ -313,12 +315,12 @@ def _is_masculine(noun: str) -> bool:
     return noun not in _FEMININE_NOUNS and _MAYBE_FEMININE.fullmatch(noun) is None
 
 
-def _is_subject(words: Sequence[Word], noun_at: int) -> bool:
+def _is_subject(words: Sequence[Word], noun_place: int) -> bool:
     """Return whether the noun at the start of a sentence must be its subject."""
     end = next(
-        (at for at in range(noun_at + 1, len(words)) if words[at].starts_sentence), len(words)
+        (at for at in range(noun_place + 1, len(words)) if words[at].starts_sentence), len(words)
     )
-    rest = [word.text for word in words[noun_at + 1 : end]]
+    rest = [word.text for word in words[noun_place + 1 : end]]
     if rest and rest[0] in _GERMAN_COPULAS:
         return True
     return not any(text[0].isupper() or text in _GERMAN_PRONOUNS for text in rest)
@@ -360,41 +362,41 @@ def canonical_words(text: str) -> tuple[str, ...]:
     Meaningful signs, emoji and question marks count as words. A text without words becomes a single
     word.
     """
-    found = words(text)
-    if not found:
+    text_words = words(text)
+    if not text_words:
         marks = " ".join(text.split())
         return (marks,) if marks else ()
-    is_all_caps = _is_in_capitals(found)
-    spelled = expand_contractions(found, is_all_caps=is_all_caps)
-    kept = remove_articles(spelled, is_all_caps=is_all_caps) or spelled
+    is_all_caps = _is_in_capitals(text_words)
+    expanded = expand_contractions(text_words, is_all_caps=is_all_caps)
+    without_articles = remove_articles(expanded, is_all_caps=is_all_caps) or expanded
     normal: list[str] = []
-    for at, word in enumerate(kept):
-        normal.append(_fold_case(kept, at, is_all_caps=is_all_caps))
+    for at, word in enumerate(without_articles):
+        normal.append(_fold_case(without_articles, at, is_all_caps=is_all_caps))
         if word.is_before_question_mark:
             normal.append("?")
     return tuple(normal)
 
 
-def _is_in_capitals(found: Sequence[Word]) -> bool:
+def _is_in_capitals(text_words: Sequence[Word]) -> bool:
     """Return whether the whole text is in capitals, so that a word in capitals is no name."""
     return (
-        not any(char.islower() for word in found for char in word.text)
-        and sum(word.text.isupper() for word in found) >= _MIN_CAPITAL_WORDS
+        not any(char.islower() for word in text_words for char in word.text)
+        and sum(word.text.isupper() for word in text_words) >= _MIN_CAPITAL_WORDS
     )
 
 
-def _fold_case(found: Sequence[Word], at: int, *, is_all_caps: bool) -> str:
+def _fold_case(words: Sequence[Word], at: int, *, is_all_caps: bool) -> str:
     """Return a word in lower case, or unchanged if its case may carry meaning."""
-    word = found[at]
+    word = words[at]
     lower = word.text.lower()
     if word.text == lower and not lower.endswith(_TIME_SUFFIXES):
         return lower
-    after_number = at > 0 and NUMERAL.fullmatch(found[at - 1].text) is not None
+    after_number = at > 0 and NUMERAL.fullmatch(words[at - 1].text) is not None
     time = _TIME_OF_DAY.fullmatch(word.text)
     if time and (after_number or time[1]):
         return f"{time[1] or ''}{time[2]}{time[3]}".lower()  # "8 a.m." is "8 AM"
-    keeps = not is_all_caps and _should_keep_case(word, after_number=after_number)
-    return word.text if keeps else lower
+    should_keep = not is_all_caps and _should_keep_case(word, after_number=after_number)
+    return word.text if should_keep else lower
 
 
 def _should_keep_case(word: Word, *, after_number: bool) -> bool:

@@ -134,11 +134,11 @@ def clean_stream(
     Raises:
         InvalidInput: A piece is not text.
     """
-    begun = False
+    has_output = False
     for raw in _split_segments(pieces, segment_chars, longest_chars):
         if segment := clean_text(raw):
-            yield f"\n\n{segment}" if begun else segment
-            begun = True
+            yield f"\n\n{segment}" if has_output else segment
+            has_output = True
 
 
 def _split_segments(pieces: Iterable[str], segment_chars: int, longest_chars: int) -> Iterator[str]:
@@ -147,20 +147,20 @@ def _split_segments(pieces: Iterable[str], segment_chars: int, longest_chars: in
     After a failed search for a cut, the next search waits for another segment's worth of text.
     Otherwise many small pieces would make the search quadratic.
     """
-    held: list[str] = []
-    size, enough = 0, segment_chars
+    buffer: list[str] = []
+    size, min_size = 0, segment_chars
     for piece in _split_slices(pieces, longest_chars):
-        held.append(piece)
+        buffer.append(piece)
         size += len(piece)
-        if size < enough:
+        if size < min_size:
             continue
-        text = "".join(held)
+        text = "".join(buffer)
         while len(text) >= segment_chars and (cut := _find_cut(text, longest_chars)):
             yield text[:cut]
             text = text[cut:]
-        held, size = [text], len(text)
-        enough = segment_chars if size < segment_chars else size + segment_chars
-    yield "".join(held)
+        buffer, size = [text], len(text)
+        min_size = segment_chars if size < segment_chars else size + segment_chars
+    yield "".join(buffer)
 
 
 def _split_slices(pieces: Iterable[str], longest_chars: int) -> Iterator[str]:
@@ -172,11 +172,11 @@ def _split_slices(pieces: Iterable[str], longest_chars: int) -> Iterator[str]:
 
 def _find_cut(text: str, longest_chars: int) -> int:
     """Return the last possible cut of the buffered text, or 0 if there is none yet."""
-    within = code_blocks(text)
+    code = code_blocks(text)
     for blank in reversed(list(_BLANK_LINE.finditer(text, 1))):
-        if not any(block.start <= blank.start() < block.end for block in within):
+        if not any(block.start <= blank.start() < block.end for block in code):
             return blank.end()
     if len(text) < longest_chars:
         return 0
-    space = _ANY_SPACE.search(text, longest_chars // 2, longest_chars)
-    return space.end() if space else longest_chars
+    white_space = _ANY_SPACE.search(text, longest_chars // 2, longest_chars)
+    return white_space.end() if white_space else longest_chars

@@ -57,8 +57,8 @@ def find_cue_sentences(text: str) -> list[tuple[Span, frozenset[CueKind]]]:
     clause of its own ("I like tea, do you?"). Corrections may be phrased as polite questions.
     """
     prose = mask_code(text)
-    told = ((span, _find_sentence_kinds(span.extract(prose))) for span in sentences(text))
-    return [(span, kinds) for span, kinds in told if kinds]
+    sentence_kinds = ((span, _find_sentence_kinds(span.extract(prose))) for span in sentences(text))
+    return [(span, kinds) for span, kinds in sentence_kinds if kinds]
 
 
 def _find_sentence_kinds(sentence: str) -> frozenset[CueKind]:
@@ -138,12 +138,12 @@ def build_phrase_regex(phrase: str, fillers: tuple[str, ...]) -> str:
     """Return the regular expression of a phrase, in the syntax of `Cues`, for folded text."""
     words = phrase.casefold().removeprefix("^").split()
     first, *rest = (_build_word_regex(word) for word in words if not word.startswith("!"))
-    not_after = "|".join(_build_word_regex(word[1:]) for word in words if word.startswith("!"))
-    between = rf"(?:\s+(?:{'|'.join(map(re.escape, fillers))})){{0,2}}" if fillers and rest else ""
+    excluded = "|".join(_build_word_regex(word[1:]) for word in words if word.startswith("!"))
+    gap = rf"(?:\s+(?:{'|'.join(map(re.escape, fillers))})){{0,2}}" if fillers and rest else ""
     return (
         (_CLAUSE_START if phrase.startswith("^") else "")
-        + r"\s+".join([first + between, *rest])
-        + (rf"(?!\s+(?:{not_after})(?!\w))" if not_after else "")
+        + r"\s+".join([first + gap, *rest])
+        + (rf"(?!\s+(?:{excluded})(?!\w))" if excluded else "")
     )
 
 
@@ -239,12 +239,12 @@ def has_preference(text: str) -> bool:
     Uses the preference cues, and the habits of the discourse markers. Questions do not count.
     """
     prose = mask_code(text)
-    found = get_runs(prose)
-    if _has_possible_cue(CueKind.PREFERENCE, found) and any(
+    runs = get_runs(prose)
+    if _has_possible_cue(CueKind.PREFERENCE, runs) and any(
         CueKind.PREFERENCE in kinds for _, kinds in find_cue_sentences(prose)
     ):
         return True
-    habits = _load_habit_phrases().get_pattern(found)
+    habits = _load_habit_phrases().get_pattern(runs)
     return habits is not None and any(
         not is_question(sentence)
         and habits.search(_compile_habit_exceptions().sub(MASK, fold_prose(sentence)))
@@ -268,30 +268,32 @@ def is_statement(text: str) -> bool:
     events do not count. A guess by words and their order, without parsing.
     """
     prose = mask_code(text)
-    found = get_runs(prose)
-    told = (
+    runs = get_runs(prose)
+    identities = (
         {s.extract(prose) for s, kinds in find_cue_sentences(prose) if CueKind.IDENTITY in kinds}
-        if _has_possible_cue(CueKind.IDENTITY, found)
+        if _has_possible_cue(CueKind.IDENTITY, runs)
         else ()
     )
     forms = [
-        _StatementMatcher(signs, _load_aside_phrases()[signs.language].get_pattern(found))
+        _StatementMatcher(signs, _load_aside_phrases()[signs.language].get_pattern(runs))
         for signs in _get_markers(prose)
     ]
     return _is_true_of_most(
         _split_sentences(prose),
-        lambda sentence: sentence in told or any(form.is_statement(sentence) for form in forms),
+        lambda sentence: (
+            sentence in identities or any(form.is_statement(sentence) for form in forms)
+        ),
     )
 
 
-def _is_true_of_most(sentences: Sequence[str], holds: Callable[[str], bool]) -> bool:
-    return bool(sentences) and 2 * sum(map(holds, sentences)) >= len(sentences)
+def _is_true_of_most(sentences: Sequence[str], predicate: Callable[[str], bool]) -> bool:
+    return bool(sentences) and 2 * sum(map(predicate, sentences)) >= len(sentences)
 
 
 def _split_sentences(prose: str) -> list[str]:
     """Return the sentences that contain a word."""
-    found = (span.extract(prose) for span in sentences(prose))
-    return [sentence for sentence in found if _WORD.search(sentence)]
+    texts = (span.extract(prose) for span in sentences(prose))
+    return [sentence for sentence in texts if _WORD.search(sentence)]
 
 
 def _get_markers(prose: str) -> list[DiscourseMarkers]:
@@ -333,8 +335,8 @@ class _StatementMatcher:
     def _split_words(self, lower: str) -> list[str]:
         """Return words and clause marks, with contractions expanded."""
         written_out = dict(self.markers.contractions)
-        found = _WORD_OR_MARK.findall(lower)
-        return [word for one in found for word in written_out.get(one, one).split()]
+        tokens = _WORD_OR_MARK.findall(lower)
+        return [word for one in tokens for word in written_out.get(one, one).split()]
 
     def _is_predicate(self, words: Sequence[str], at: int) -> bool:
         word, before, s = words[at], words[at - 1], self.markers
@@ -356,8 +358,8 @@ class _StatementMatcher:
             return s.speakers.isdisjoint(subject)
         if word in s.past_being:
             return s.speakers.isdisjoint(subject) and not s.past_complements.isdisjoint(rest)
-        said = next((one for one in rest if one not in s.adverbs), rest[0])
-        is_vague = said in s.transient_states or s.vague_subjects.issuperset(subject)
+        complement = next((one for one in rest if one not in s.adverbs), rest[0])
+        is_vague = complement in s.transient_states or s.vague_subjects.issuperset(subject)
         return not (word in s.being and is_vague)
 
 
@@ -394,9 +396,9 @@ def _compile_habit_exceptions() -> re.Pattern[str]:
     )
 
 
-def _has_possible_cue(kind: CueKind, found: AbstractSet[str]) -> bool:
+def _has_possible_cue(kind: CueKind, runs: AbstractSet[str]) -> bool:
     """Return whether a text with these runs may contain a cue of that kind."""
-    return any(phrases.get_pattern(found) is not None for phrases in _load_cue_phrases()[kind])
+    return any(phrases.get_pattern(runs) is not None for phrases in _load_cue_phrases()[kind])
 
 
 @lru_cache(maxsize=1)

@@ -102,11 +102,11 @@ def find_dates(text: str, years: Sequence[int]) -> Iterator[DateMention]:
     """
     if not _has_date_hint(text):
         return
-    rest = text
+    remaining = text
     for form in _DATE_PATTERNS:
-        for match in form.finditer(rest):
+        for match in form.finditer(remaining):
             yield DateMention(Span(*match.span()), tuple(_resolve_ranges(match.groupdict(), years)))
-        rest = form.sub(lambda match: " " * len(match[0]), rest)
+        remaining = form.sub(lambda match: " " * len(match[0]), remaining)
 
 
 def _has_date_hint(text: str) -> bool:
@@ -162,10 +162,10 @@ def _resolve_range(year: int, month: int | None, day: int | None) -> DateRange |
         return get_year_range(year)
     if month not in MONTHS.values():
         return None
-    whole = get_month_range(year, month)
+    month_range = get_month_range(year, month)
     if day is None:
-        return whole
-    return build_range(date(year, month, day), 1) if day <= whole.count_days else None
+        return month_range
+    return build_range(date(year, month, day), 1) if day <= month_range.count_days else None
 
 
 # --- Relative dates
@@ -260,11 +260,11 @@ def resolve_dates(text: str, reference_date: date) -> tuple[DateRange, ...]:
     """
     if not _FIRST_YEAR < reference_date.year < _LAST_YEAR:
         return (build_range(reference_date, 1),)
-    named = list(find_dates(text, range(reference_date.year - 1, reference_date.year + 2)))
-    days = [build_range(reference_date, 1), *(days for one in named for days in one.ranges)]
+    mentions = list(find_dates(text, range(reference_date.year - 1, reference_date.year + 2)))
+    days = [build_range(reference_date, 1), *(days for one in mentions for days in one.ranges)]
     # Mask absolute dates, or the "May" of "8 May 2023" would match any May.
     return tuple(
-        dict.fromkeys([*days, *_resolve_mentioned(mask_dates(text, named), reference_date)])
+        dict.fromkeys([*days, *_resolve_mentioned(mask_dates(text, mentions), reference_date)])
     )
 
 
@@ -281,8 +281,8 @@ def resolve_past_dates(text: str, query_date: date) -> tuple[DateRange, ...]:
     """
     if not _FIRST_YEAR < query_date.year < _LAST_YEAR:
         return ()
-    found = [*_resolve_past(text.lower(), query_date)]
-    return tuple(dict.fromkeys(days for days in found if days.first <= query_date))
+    ranges = [*_resolve_past(text.lower(), query_date)]
+    return tuple(dict.fromkeys(days for days in ranges if days.first <= query_date))
 
 
 def _resolve_past(lower: str, query_date: date) -> Iterator[DateRange]:
@@ -291,10 +291,10 @@ def _resolve_past(lower: str, query_date: date) -> Iterator[DateRange]:
             yield build_range(query_date + timedelta(days=_DAY_OFFSETS[match[1]]), 1)
     for form in (_AGO, _AGO_DE):
         for match in form.finditer(lower):
-            least, most = _parse_count(match["count"])
+            low, high = _parse_count(match["count"])
             yield from (
                 _get_whole_unit(match["unit"], -number, query_date)
-                for number in range(least, most + 1)
+                for number in range(low, high + 1)
             )
     for match in _LAST_UNIT.finditer(lower):
         yield from _resolve_last_unit(match["which"], match["unit"], query_date)
@@ -304,9 +304,9 @@ def _resolve_past(lower: str, query_date: date) -> Iterator[DateRange]:
         yield _get_last_named(match["name"], query_date)
 
 
-def _resolve_last_unit(which: str, unit: str, query_date: date) -> Iterator[DateRange]:
+def _resolve_last_unit(adjective: str, unit: str, query_date: date) -> Iterator[DateRange]:
     """Yield the days of "last week" or "the past week"; nothing for "the last day" of something."""
-    if which == "past":
+    if adjective == "past":
         yield _get_range_until(query_date, 1, unit)
     elif _UNITS[unit] != "day":
         yield _get_whole_unit(unit, -1, query_date)
@@ -331,7 +331,7 @@ def _get_last_named(name: str, query_date: date) -> DateRange:
             query_date - timedelta(days=(query_date.weekday() - WEEKDAYS[name] - 1) % 7 + 1), 1
         )
     years = (query_date.year - back for back in (0, 1, 2))
-    named = (
+    candidates = (
         (
             get_month_range(year, MONTHS[name])
             if name in MONTHS
@@ -339,7 +339,7 @@ def _get_last_named(name: str, query_date: date) -> DateRange:
         )
         for year in years
     )
-    return next(days for days in named if days.last < query_date)
+    return next(days for days in candidates if days.last < query_date)
 
 
 def _parse_count(count: str) -> tuple[int, int]:
@@ -370,8 +370,8 @@ def _resolve_mentioned(text: str, reference_date: date) -> Iterator[DateRange]:
 
 
 def _resolve_counted(count: str, unit: str, sign: int, reference_date: date) -> Iterator[DateRange]:
-    least, most = _parse_count(count)
-    for number in range(least, most + 1):
+    low, high = _parse_count(count)
+    for number in range(low, high + 1):
         yield from _shift_unit(_UNITS[unit], sign * number, reference_date)
 
 
@@ -395,9 +395,9 @@ def _shift_unit(unit: str, step: int, reference_date: date) -> Iterator[DateRang
 
 def _get_nearby_weekdays(weekday: int, reference_date: date) -> Iterator[DateRange]:
     """Yield the next such weekday, which may be the reference date, and two before and after it."""
-    ahead = reference_date + timedelta(days=(weekday - reference_date.weekday()) % 7)
+    next_weekday = reference_date + timedelta(days=(weekday - reference_date.weekday()) % 7)
     for week in (-2, -1, 0, 1, 2):
-        yield build_range(ahead + timedelta(weeks=week), 1)
+        yield build_range(next_weekday + timedelta(weeks=week), 1)
 
 
 def _get_season(year: int, month: int) -> DateRange:

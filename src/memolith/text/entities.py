@@ -65,10 +65,10 @@ def has_named_entity(text: str) -> bool:
     prose = mask_code(text)
     if _has_known_name(prose):
         return True
-    found = [span.extract(prose) for span in sentences(prose)]
+    texts = [span.extract(prose) for span in sentences(prose)]
     if guess_language(_NAME_WORD.findall(prose)) == "de":
-        return any(map(_has_german_name, found))
-    return any(map(_has_capitalised_name, found))
+        return any(map(_has_german_name, texts))
+    return any(map(_has_capitalised_name, texts))
 
 
 def _has_known_name(prose: str) -> bool:

@@ -40,8 +40,8 @@ def _build_pattern(
 
 def _match_any(words: Iterable[str]) -> str:
     """Return an alternation of the words, grouped by first letter for speed."""
-    begun = groupby(sorted(words), key=itemgetter(0))
-    return "|".join(f"{first}(?:{'|'.join(word[1:] for word in some)})" for first, some in begun)
+    groups = groupby(sorted(words), key=itemgetter(0))
+    return "|".join(f"{first}(?:{'|'.join(word[1:] for word in group)})" for first, group in groups)
 
 
 _NUMBER_WORDS = """
@@ -242,7 +242,7 @@ def _detect_traits(text: str) -> Trait:
     prose = mask_code(text)
     words = frozenset(_WORD.findall(prose.replace("’", "'").lower()))
     figures = _DIGIT.search(text) is not None
-    found = {
+    presence = {
         Trait.QUESTION: _is_question(text),
         Trait.TIME_EXPRESSION: _has_match(
             prose, words, TIME_WORDS, TIME_PATTERNS, has_digits=figures
@@ -255,8 +255,8 @@ def _detect_traits(text: str) -> Trait:
         Trait.SUSPICIOUS: is_suspicious(text),
     }
     traits = Trait.NONE
-    for trait, holds in found.items():
-        if holds:
+    for trait, is_present in presence.items():
+        if is_present:
             traits |= trait
     return traits
 

@@ -477,14 +477,14 @@ def _decode_variants(text: str, folded: str) -> Iterator[str]:
         yield folded.translate(_ROT13)
     for blob, _ in zip(_BLOB.finditer(text), range(_MAX_BLOBS), strict=False):
         try:
-            said = binascii.a2b_base64(blob[0] + "=" * (-len(blob[0]) % 4)).decode()
+            decoded = binascii.a2b_base64(blob[0] + "=" * (-len(blob[0]) % 4)).decode()
         except (binascii.Error, UnicodeDecodeError):
             continue
-        yield fold(said)
+        yield fold(decoded)
     plain = decode_escapes(text)
     if plain != text:
         folded = fold(plain)
         yield folded
-    bare = remove_markup(folded)
-    if bare != folded:
-        yield bare
+    without_markup = remove_markup(folded)
+    if without_markup != folded:
+        yield without_markup

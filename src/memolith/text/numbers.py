@@ -73,8 +73,8 @@ def parse_numbers(text: str) -> frozenset[str]:
     as numbers.
     """
     lower = text.lower()
-    found = {number for match in _DIGITS.finditer(lower) for number in _parse_digits(match)}
-    return frozenset(found.union(_parse_words(_DIGITS.sub(" ", lower))))
+    numbers = {number for match in _DIGITS.finditer(lower) for number in _parse_digits(match)}
+    return frozenset(numbers.union(_parse_words(_DIGITS.sub(" ", lower))))
 
 
 def _parse_digits(match: re.Match[str]) -> Iterator[str]:
@@ -128,8 +128,8 @@ def _combine_words(run: Sequence[str]) -> Iterator[str]:
         yield str(number)
 
 
-def _can_combine(number: int, more: int) -> bool:
+def _can_combine(number: int, addend: int) -> bool:
     """Return whether a small number extends another: the 5 of 25, the 50 of 250."""
     if number % _HUNDRED == 0:
-        return number >= _HUNDRED and 0 < more < _HUNDRED
-    return number % _HUNDRED >= _TWENTY and number % _TEN == 0 and 0 < more < _TEN
+        return number >= _HUNDRED and 0 < addend < _HUNDRED
+    return number % _HUNDRED >= _TWENTY and number % _TEN == 0 and 0 < addend < _TEN

@@ -79,8 +79,8 @@ def count_span_tokens(
     Spans with more characters than the limit are not counted and get 0, since they do not fit
     anyway.
     """
-    asked = [span for span in spans if limit is None or limit.can_hold_chars(span)]
-    counts = iter(counter.count([span.extract(text) for span in asked]) if asked else [])
+    countable = [span for span in spans if limit is None or limit.can_hold_chars(span)]
+    counts = iter(counter.count([span.extract(text) for span in countable]) if countable else [])
     return [
         (span, next(counts) if limit is None or limit.can_hold_chars(span) else 0) for span in spans
     ]
@@ -101,10 +101,10 @@ def cut_to_fit(
     for cut in cuts:
         units = _split_oversized(text, units, counter, limit, cut)
     while not all(limit.can_hold(*unit) for unit in units):
-        finer = _split_oversized(text, units, counter, limit, _find_space_cuts)
-        if len(finer) == len(units):
+        split_units = _split_oversized(text, units, counter, limit, _find_space_cuts)
+        if len(split_units) == len(units):
             break  # only single characters are still too large
-        units = finer
+        units = split_units
     return units
 
 
@@ -123,10 +123,10 @@ def _split_oversized(
             text, [span for group in parts if len(group) > 1 for span in group], counter, limit
         )
     )
-    finer: list[CountedSpan] = []
+    split_units: list[CountedSpan] = []
     for unit, group in zip(units, parts, strict=True):
-        finer += [unit] if len(group) == 1 else [next(counts) for _ in group]
-    return finer
+        split_units += [unit] if len(group) == 1 else [next(counts) for _ in group]
+    return split_units
 
 
 def _split_at(text: str, span: Span, cuts: Iterable[int]) -> Iterator[Span]:
@@ -137,12 +137,15 @@ def _split_at(text: str, span: Span, cuts: Iterable[int]) -> Iterator[Span]:
 def _find_space_cuts(text: str, span: Span, parts: int) -> list[int]:
     """Return at most `parts - 1` cuts, evenly spread: at spaces, or anywhere without spaces."""
     length = span.end - span.start
-    even = [span.start + length * i // parts for i in range(1, parts)]
+    even_cuts = [span.start + length * i // parts for i in range(1, parts)]
     spaces = [space.start() for space in _SPACE.finditer(text, span.start, span.end)]
     if spaces:
-        return sorted({spaces[min(bisect_left(spaces, at), len(spaces) - 1)] for at in even})
-    whole = {_find_word_boundary(text, at, span.end) for at in even} - {span.start, span.end}
-    return sorted(whole or set(even) - {span.start})
+        return sorted({spaces[min(bisect_left(spaces, at), len(spaces) - 1)] for at in even_cuts})
+    word_cuts = {_find_word_boundary(text, at, span.end) for at in even_cuts} - {
+        span.start,
+        span.end,
+    }
+    return sorted(word_cuts or set(even_cuts) - {span.start})
 
 
 def _find_word_boundary(text: str, at: int, end: int) -> int:
@@ -201,9 +204,9 @@ def passages(text: str, counter: Counter, *, max_tokens: int = 112) -> list[tupl
     if max_tokens < 1:
         raise InvalidInput("max_tokens", f"is {max_tokens}; the minimum is 1")
     if len(text) <= _WHOLE_CHARS:
-        whole = count_span_tokens(text, list(strip_span(text, 0, len(text))), counter)
-        if all(tokens <= max_tokens for _, tokens in whole):
-            return whole
+        counted = count_span_tokens(text, list(strip_span(text, 0, len(text))), counter)
+        if all(tokens <= max_tokens for _, tokens in counted):
+            return counted
     groups = _pack_units(_split_units(text, counter, max_tokens), max_tokens)
     if len(groups) > MAX_PASSAGES:
         raise InvalidInput("content", f"needs {len(groups):,} passages; the limit is 65,535")
@@ -251,8 +254,8 @@ def _verify_groups(
     ]
     if not halves:
         return fitting
-    mended = _verify_groups(text, halves, counter, max_tokens)
-    return sorted([*fitting, *mended], key=lambda passage: passage[0].start)
+    split = _verify_groups(text, halves, counter, max_tokens)
+    return sorted([*fitting, *split], key=lambda passage: passage[0].start)
 
 
 def _join_groups(
@@ -260,5 +263,5 @@ def _join_groups(
 ) -> list[tuple[CountedSpan, list[CountedSpan]]]:
     """Return each group with the counted span of its joined text."""
     spans = [Span(group[0][0].start, group[-1][0].end) for group in groups if len(group) > 1]
-    wholes = iter(count_span_tokens(text, spans, counter))
-    return [(next(wholes) if len(group) > 1 else group[0], group) for group in groups]
+    joined = iter(count_span_tokens(text, spans, counter))
+    return [(next(joined) if len(group) > 1 else group[0], group) for group in groups]

@@ -119,27 +119,27 @@ def split_clauses(text: str) -> Iterator[tuple[Clause, ...]]:
     """Yield the clauses of each sentence of a text, in order. Linear in the length."""
     plain = text.translate(_APOSTROPHE)
     for span in sentences(plain):
-        found = _parse_clauses(" ".join(span.extract(plain).split()))
-        if found:
-            yield found
+        clauses = _parse_clauses(" ".join(span.extract(plain).split()))
+        if clauses:
+            yield clauses
 
 
 def _parse_clauses(sentence: str) -> tuple[Clause, ...]:
     asks = _QUESTION.search(sentence[-_TAIL:]) is not None
-    supposes = _CONDITION.match(sentence) is not None
-    of_other = _is_about_other(sentence)
-    says_no = "," in sentence and NO_PATTERN.match(sentence) is not None
-    told = NO_PATTERN.sub(" ", sentence, count=1) if says_no else sentence
+    is_conditional = _CONDITION.match(sentence) is not None
+    is_about_other = _is_about_other(sentence)
+    is_no = "," in sentence and NO_PATTERN.match(sentence) is not None
+    content = NO_PATTERN.sub(" ", sentence, count=1) if is_no else sentence
     return tuple(
         Clause(
             text=part,
             is_negated=_is_negated(part),
-            is_hypothetical=supposes or _HYPOTHETICAL.search(part) is not None,
+            is_hypothetical=is_conditional or _HYPOTHETICAL.search(part) is not None,
             is_question=asks,
-            is_about_other=of_other,
+            is_about_other=is_about_other,
             possessed_noun=_get_possessed_noun(part),
         )
-        for part in _split_sentence(told)
+        for part in _split_sentence(content)
         if _WORD_CHAR.search(part)
     )
 
@@ -155,19 +155,19 @@ def _is_negated(part: str) -> bool:
 
 
 def _get_possessed_noun(part: str) -> str:
-    mine = None if _I.search(part) else _POSSESSIVE_START.match(part)
-    return mine["noun"] if mine else ""
+    possessive = None if _I.search(part) else _POSSESSIVE_START.match(part)
+    return possessive["noun"] if possessive else ""
 
 
 def _split_sentence(sentence: str) -> Iterator[str]:
-    for stretch in _BOUNDARY.split(sentence):
-        yield from _split_at_commas(stretch)
+    for segment in _BOUNDARY.split(sentence):
+        yield from _split_at_commas(segment)
 
 
-def _split_at_commas(stretch: str) -> list[str]:
+def _split_at_commas(segment: str) -> list[str]:
     """Return the parts between commas; a list such as "tea, coffee or milk" is one part."""
     parts: list[str] = []
-    for part in reversed(_COMMA.split(stretch)):
+    for part in reversed(_COMMA.split(segment)):
         if parts and _is_list_rest(parts[-1]):
             parts[-1] = f"{part},{parts[-1]}"
         else:

@@ -117,8 +117,8 @@ def is_placeholder(value: str) -> bool:
 
 def is_expression(value: str) -> bool:
     """Return whether a bare value is code, a path, a URL, or the name of a secret."""
-    named = _IDENTIFIER.fullmatch(value) is not None and _NAMES.search(value) is not None
-    return named or _EXPRESSION.fullmatch(value) is not None
+    is_reference = _IDENTIFIER.fullmatch(value) is not None and _NAMES.search(value) is not None
+    return is_reference or _EXPRESSION.fullmatch(value) is not None
 
 
 def is_common_word(value: str) -> bool:
@@ -152,16 +152,16 @@ def is_word(value: str) -> bool:
     return len(value) >= _MIN_PROSE_CHARS and value.isalpha() and not is_common_word(value)
 
 
-def is_secret_after_weak_name(value: str, *, tight: bool) -> bool:
+def is_secret_after_weak_name(value: str, *, is_adjacent: bool) -> bool:
     """Return whether the value after "token:" or "secret=" is a secret; these names are ambiguous.
 
     Args:
         value: The value, without quotes.
-        tight: Whether it directly follows an equals sign.
+        is_adjacent: Whether it directly follows an equals sign.
     """
     if is_placeholder(value) or is_expression(value) or _TERM.fullmatch(value):
         return False
-    if tight and len(value) >= _MIN_RANDOM_CHARS:
+    if is_adjacent and len(value) >= _MIN_RANDOM_CHARS:
         return True
     return len(value) >= _MIN_WEAK_CHARS and _is_mixed(value)
 
@@ -394,9 +394,9 @@ def find_connection_passwords(text: str) -> Iterator[Span]:
                 if scheme[0].lower() in ("http", "https", "ws", "wss")
                 else _OTHER_PASSWORD
             )
-            found = pattern.match(text, after)
-            if found is not None and not is_placeholder(found[1]):
-                yield Span(found.start(1), found.end(1))
+            match = pattern.match(text, after)
+            if match is not None and not is_placeholder(match[1]):
+                yield Span(match.start(1), match.end(1))
         place = text.find("://", after)
 
 
@@ -448,8 +448,8 @@ def find_cards(text: str) -> Iterator[Span]:
             for last in _find_in_run(text, start, end):
                 yield last
         # A point after a card number ends a sentence, and does not begin a fraction.
-        behind = _BEHIND_POINT.match(text, end) if last and last.end == end else None
-        run = behind or _RUN.search(text, end)
+        fraction = _BEHIND_POINT.match(text, end) if last and last.end == end else None
+        run = fraction or _RUN.search(text, end)
 
 
 def _find_in_run(text: str, start: int, end: int) -> Iterator[Span]:

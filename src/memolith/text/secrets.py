@@ -149,16 +149,16 @@ def _find_anchors(lower: str) -> Iterator[int]:
 
 
 def _find_header_values(text: str) -> Iterator[Span]:
-    for found in _HEADER.finditer(text):
-        group = "bearer" if found["bare"] is None else "bare"
-        if any(c.isdigit() for c in found[group]) or found[group].endswith("="):
-            yield Span(*found.span(group))
+    for match in _HEADER.finditer(text):
+        group = "bearer" if match["bare"] is None else "bare"
+        if any(c.isdigit() for c in match[group]) or match[group].endswith("="):
+            yield Span(*match.span(group))
 
 
 def _find_logins(text: str) -> Iterator[Span]:
-    for found in _LOGIN.finditer(text):
-        if is_secret_after_sign(found["bare"], spaced=False):
-            yield Span(*found.span("bare"))
+    for match in _LOGIN.finditer(text):
+        if is_secret_after_sign(match["bare"], spaced=False):
+            yield Span(*match.span("bare"))
 
 
 def _find_value_end(text: str, span: Span) -> int:
@@ -183,24 +183,24 @@ def _find_value(text: str, name: re.Match[str]) -> Span | None:
 
 
 def _find_signed_value(text: str, name: re.Match[str]) -> Span | None:
-    found = _SIGN_ASSIGNMENT.match(text, name.end())
-    if found is None:
+    match = _SIGN_ASSIGNMENT.match(text, name.end())
+    if match is None:
         return None
-    span, quoted = _trim_value(found)
-    equals = "=" in found["sign"]
-    if (equals or found["sign"] == ">") and not quoted:
+    span, quoted = _trim_value(match)
+    equals = "=" in match["sign"]
+    if (equals or match["sign"] == ">") and not quoted:
         span = _cut_at_delimiter(text, span)
     value = _get_prefix(text, span)
-    if "\n" in found["after"]:
+    if "\n" in match["after"]:
         return span if is_secret_in_prose(value) and not equals else None
     if name["weak"]:
-        tight = equals and not found["after"]
-        is_one = is_secret_after_weak_name(value, tight=tight)
+        is_adjacent = equals and not match["after"]
+        is_one = is_secret_after_weak_name(value, is_adjacent=is_adjacent)
         if name["weak"].lower() == "key":
             is_one = is_one and is_random(value)
         return span if is_one else None
-    spaced = equals and not quoted and bool(found["before"])
-    if found["sign"] == ":" and not quoted and _is_prose_start(text, span):
+    spaced = equals and not quoted and bool(match["before"])
+    if match["sign"] == ":" and not quoted and _is_prose_start(text, span):
         return None
     return span if is_secret_after_sign(value, spaced=spaced) else None
 
@@ -212,14 +212,14 @@ def _is_prose_start(text: str, span: Span) -> bool:
 
 
 def _find_prose_value(text: str, name: re.Match[str]) -> Span | None:
-    found = _PROSE_ASSIGNMENT.match(text, name.end())
-    if found is None or (name["weak"] and name["weak"].lower() in ("auth", "key")):
+    match = _PROSE_ASSIGNMENT.match(text, name.end())
+    if match is None or (name["weak"] and name["weak"].lower() in ("auth", "key")):
         return None
-    span, quoted = _trim_value(found)
+    span, quoted = _trim_value(match)
     value = _get_prefix(text, span)
     if is_secret_in_prose(value) and not (name["weak"] and value.isdigit()):
         return span
-    if name["weak"] or found["to"]:
+    if name["weak"] or match["to"]:
         return None
     ends = _ENDS_SENTENCE.match(text, span.end) is not None
     plain = is_secret_after_sign(value, spaced=False) if quoted else ends and is_word(value)
@@ -228,10 +228,10 @@ def _find_prose_value(text: str, name: re.Match[str]) -> Span | None:
 
 def _find_following_value(text: str, name: re.Match[str]) -> Span | None:
     """Return a value directly after a name: of a command option, or similar to a password."""
-    found = _NEXT_VALUE.match(text, name.end())
-    if found is None:
+    match = _NEXT_VALUE.match(text, name.end())
+    if match is None:
         return None
-    span, _ = _trim_value(found)
+    span, _ = _trim_value(match)
     value = _get_prefix(text, span)
     if _is_option(text, name.start()):
         return span if is_secret_after_sign(value, spaced=False) else None
@@ -251,14 +251,14 @@ def _get_prefix(text: str, span: Span) -> str:
     return text[span.start : min(span.end, span.start + _CHECKED_CHARS)]
 
 
-def _trim_value(found: re.Match[str]) -> tuple[Span, bool]:
+def _trim_value(match: re.Match[str]) -> tuple[Span, bool]:
     """Return a matched value without quotes and final punctuation, and whether it was quoted."""
     for group in "dsbg":
-        if found[group] is not None:
-            return Span(*found.span(group)), True
-    start, end = found.span("bare")
-    kept = found["bare"].rstrip(_TAIL)
-    return Span(start, start + len(kept) if kept else end), False
+        if match[group] is not None:
+            return Span(*match.span(group)), True
+    start, end = match.span("bare")
+    trimmed = match["bare"].rstrip(_TAIL)
+    return Span(start, start + len(trimmed) if trimmed else end), False
 
 
 _DELIMITER = re.compile(r"[;&<]")
@@ -269,8 +269,8 @@ def _cut_at_delimiter(text: str, span: Span) -> Span:
     cut = _DELIMITER.search(text, span.start, span.end)
     if cut is None:
         return span
-    kept = text[span.start : cut.start()].rstrip(_TAIL)
-    return Span(span.start, span.start + len(kept))
+    trimmed = text[span.start : cut.start()].rstrip(_TAIL)
+    return Span(span.start, span.start + len(trimmed))
 
 
 # --- All kinds of secrets
@@ -285,14 +285,14 @@ def find_secrets(text: str) -> tuple[Span, ...]:
     Linear in the length of the text.
     """
     lower = text.lower()
-    found = chain(
+    spans = chain(
         _find_shaped(text, lower),
         find_private_keys(text),
         find_connection_passwords(text),
         find_assignments(text, lower),
         find_cards(text),
     )
-    return tuple(_join_spans(_exclude_redacted(text, found)))
+    return tuple(_join_spans(_exclude_redacted(text, spans)))
 
 
 def _find_shaped(text: str, lower: str) -> Iterator[Span]:

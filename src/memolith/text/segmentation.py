@@ -21,15 +21,15 @@ def code_blocks(text: str) -> list[Span]:
     The line end after a block is not part of it.
     """
     blocks: list[Span] = []
-    opened: re.Match[str] | None = None
+    opening: re.Match[str] | None = None
     for fence in _FENCE.finditer(text):
-        if opened is None:
-            opened = fence if _is_opening_fence(fence) else None
-        elif _is_matching_fence(fence, opened[1]):
-            blocks.append(Span(opened.start(), fence.end()))
-            opened = None
-    if opened is not None:
-        blocks.append(Span(opened.start(), len(text)))
+        if opening is None:
+            opening = fence if _is_opening_fence(fence) else None
+        elif _is_matching_fence(fence, opening[1]):
+            blocks.append(Span(opening.start(), fence.end()))
+            opening = None
+    if opening is not None:
+        blocks.append(Span(opening.start(), len(text)))
     return blocks
 
 
@@ -132,7 +132,7 @@ def sentences(text: str) -> list[Span]:
     They cover all text except white space. A line end also ends a sentence, so that list items and
     headings are separate. In fenced code blocks, only line ends count.
     """
-    found: list[Span] = []
+    spans: list[Span] = []
     code = code_blocks(text)
     at = 0
     for line in _LINE.finditer(text):
@@ -144,17 +144,17 @@ def sentences(text: str) -> list[Span]:
             ends = [*sentence_ends(text, line.start(), line.end()), line.end()]
         start = line.start()
         for end in ends:
-            found.extend(strip_span(text, start, end))
+            spans.extend(strip_span(text, start, end))
             start = end
-    return found
+    return spans
 
 
 def strip_span(text: str, start: int, end: int) -> Iterator[Span]:
     """Yield the range without surrounding white space, or nothing if nothing is left."""
     piece = text[start:end]
-    if left := piece.lstrip():
-        begin = end - len(left)
-        yield Span(begin, begin + len(left.rstrip()))
+    if stripped := piece.lstrip():
+        begin = end - len(stripped)
+        yield Span(begin, begin + len(stripped.rstrip()))
 
 
 def sentence_ends(text: str, start: int, end: int) -> Iterator[int]:
@@ -168,36 +168,36 @@ def sentence_ends(text: str, start: int, end: int) -> Iterator[int]:
 
 
 def _is_sentence_end(text: str, start: int, end: int, mark: re.Match[str]) -> bool:
-    upcoming = text[mark.end() : min(end, mark.end() + _LOOK_BACK)]
-    if mark["closed"] and _is_lowercase_start(upcoming):
+    after = text[mark.end() : min(end, mark.end() + _LOOK_BACK)]
+    if mark["closed"] and _is_lowercase_start(after):
         return False  # "Really?" she said.
     if mark[0][:1] != "." or mark[0].startswith(".."):
-        return not (mark[0].startswith(("..", "…")) and _is_lowercase_start(upcoming))
+        return not (mark[0].startswith(("..", "…")) and _is_lowercase_start(after))
     return not _is_abbreviation_point(
-        text[max(start, mark.start() - _LOOK_BACK) : mark.start()], upcoming
+        text[max(start, mark.start() - _LOOK_BACK) : mark.start()], after
     )
 
 
-def _is_lowercase_start(upcoming: str) -> bool:
-    following = _NEXT_CHARS.match(upcoming)
+def _is_lowercase_start(after: str) -> bool:
+    following = _NEXT_CHARS.match(after)
     return following is not None and following[1].islower()
 
 
-def _is_abbreviation_point(before: str, upcoming: str) -> bool:
+def _is_abbreviation_point(before: str, after: str) -> bool:
     """Return whether a point after `before` belongs to an abbreviation, initial or ordinal."""
     last = _LAST_WORD.search(before)
     word = last[0] if last else ""
-    if _is_abbreviation(word.lower(), _NEXT_CHARS.match(upcoming)):
+    if _is_abbreviation(word.lower(), _NEXT_CHARS.match(after)):
         return True
     if _DAY_AND_MONTH.match(word) or _ROMAN.match(word):
-        return _is_lowercase_start(upcoming)  # "am 24.12. abends", "Ludwig XIV. regierte"
+        return _is_lowercase_start(after)  # "am 24.12. abends", "Ludwig XIV. regierte"
     if word.isdigit():
         return (
             _LIST_NUMBER.fullmatch(before) is not None
-            or _ORDINAL_FOLLOWER.match(upcoming) is not None
+            or _ORDINAL_FOLLOWER.match(after) is not None
             or _ORDINAL_LEADER.search(before) is not None
         )
-    return len(word.rsplit(".", 1)[-1]) == 1 and _is_initial(before, word, upcoming)
+    return len(word.rsplit(".", 1)[-1]) == 1 and _is_initial(before, word, after)
 
 
 def _is_abbreviation(lower: str, following: re.Match[str] | None) -> bool:
@@ -210,9 +210,9 @@ def _is_abbreviation(lower: str, following: re.Match[str] | None) -> bool:
     return lower in _ABBREVIATIONS_BEFORE_LOWERCASE and following[1].islower()
 
 
-def _is_initial(before: str, word: str, upcoming: str) -> bool:
+def _is_initial(before: str, word: str, after: str) -> bool:
     """Return whether a single letter before a point is an initial: "J. K. Rowling", "z. B."."""
-    following = _NEXT_CHARS.match(upcoming)
+    following = _NEXT_CHARS.match(after)
     if not word[-1].isalpha() or following is None:
         return False
     previous = before[: -len(word)].rstrip()
@@ -220,7 +220,7 @@ def _is_initial(before: str, word: str, upcoming: str) -> bool:
         return True
     if _INITIALS.match(word) and (not previous or previous.endswith((".", "!", "?"))):
         return True  # "J.R.R. Tolkien": initials alone are no sentence
-    if word in {"v", "n"} and _CHRIST_FOLLOWER.match(upcoming):
+    if word in {"v", "n"} and _CHRIST_FOLLOWER.match(after):
         return True
     if word[-1].islower() or "." in word:
         return following[1].islower()

@@ -142,13 +142,13 @@ _INTRODUCTION = re.compile(
 def content_terms(text: str) -> tuple[str, ...]:
     """Return the informative terms of a text, in order, each synonym as its canonical term."""
     plain = replace_dislikes(text)
-    for phrase, instead in _PHRASES:
-        plain = phrase.sub(instead, plain)
-    found = (
+    for phrase, replacement in _PHRASES:
+        plain = phrase.sub(replacement, plain)
+    words = (
         CANONICAL_TERMS.get(term, term) for term in terms(plain) if term not in UNINFORMATIVE_TERMS
     )
     contrasts = (word for word in _WORD.findall(plain.lower()) if word in CONTRASTS)
-    return tuple(dict.fromkeys([*found, *contrasts]))
+    return tuple(dict.fromkeys([*words, *contrasts]))
 
 
 def counted_terms(text: str) -> frozenset[tuple[str, str]]:
@@ -163,8 +163,8 @@ def counted_terms(text: str) -> frozenset[tuple[str, str]]:
 
 def implied_terms(text: str) -> frozenset[str]:
     """Return terms that a text implies: an instruction implies "want", an introduction "name"."""
-    wanted = _WANT_TERMS if _INSTRUCTION.search(text) else frozenset()
-    return wanted | {NAME_TERM} if _INTRODUCTION.search(text) else wanted
+    want_terms = _WANT_TERMS if _INSTRUCTION.search(text) else frozenset()
+    return want_terms | {NAME_TERM} if _INTRODUCTION.search(text) else want_terms
 
 
 _ENDINGS = frozenset(

@@ -66,21 +66,21 @@ def words(text: str) -> list[Word]:
     apostrophe.
     """
     chunks = _CHUNK.findall(_normalise_marks(text))
-    found: list[Word] = []
+    result: list[Word] = []
     quotes = _Quotes()
     opens = True
     for at, chunk in enumerate(chunks):
         if chunk.isalnum():
-            found.append(Word(chunk, opens))
+            result.append(Word(chunk, opens))
             opens = False
             continue
         following = chunks[at + 1] if at + 1 < len(chunks) else ""
-        for word in _split_words(chunk, following, found, quotes):
+        for word in _split_words(chunk, following, result, quotes):
             word.starts_sentence = opens
             opens = False
-            found.append(word)
+            result.append(word)
         opens = opens or chunk.rstrip("\"')").endswith((".", "!", "?", ":"))
-    return found
+    return result
 
 
 @dataclass(slots=True)

@@ -78,12 +78,12 @@ class BackgroundWorker:
         if not self._has_work:
             return True
         with self._pass_done:
-            wanted = self._passes_started + 1  # the current pass may have missed the newest work
+            target = self._passes_started + 1  # the current pass may have missed the newest work
             self._wake.set()
             self._pass_done.wait_for(
-                lambda: self._passes_finished >= wanted or self._stop.is_set(), timeout_s
+                lambda: self._passes_finished >= target or self._stop.is_set(), timeout_s
             )
-            return self._passes_finished >= wanted
+            return self._passes_finished >= target
 
     def close(self) -> None:
         """Stop after the model calls in progress, waiting at most `drain_s` seconds for them."""

@@ -9,7 +9,9 @@ import pytest
 from memolith.evals.fitting import AskedQuestion, auc, fit_relevance
 from memolith.policies.ranking.relevance import Relevance, RelevanceSignals
 
-TRUE = Relevance(constant=-3.0, nearness=8.0, words=2.0, extent=-0.5, said=0.5, ahead=2.0)
+TRUE = Relevance(
+    constant=-3.0, nearness=8.0, words=2.0, extent=-0.5, speaker_constant=0.5, speaker_lead=2.0
+)
 
 
 def make_questions(
@@ -32,7 +34,9 @@ def make_swapped_questions(count: int) -> list[AskedQuestion]:
     made = []
     for _ in range(count):
         is_swapped = bool(chance.uniform() < 0.5)
-        signals = RelevanceSignals(0.9, 1.0, 100, ahead=chance.normal(-0.5 if is_swapped else 0.5))
+        signals = RelevanceSignals(
+            0.9, 1.0, 100, speaker_lead=chance.normal(-0.5 if is_swapped else 0.5)
+        )
         made.append(AskedQuestion("a", signals, not is_swapped, is_swapped))
     return made
 
@@ -67,8 +71,8 @@ def test_dataset_weight_is_independent_of_its_size() -> None:
 def test_speaker_weight_is_learned_from_swapped_questions() -> None:
     found = fit_relevance([*make_questions(500), *make_swapped_questions(2_000)])
     # Two normal distributions, one deviation apart.
-    assert found.ahead == pytest.approx(1.0, abs=0.15)
-    assert found.said == pytest.approx(0.0, abs=0.15)
+    assert found.speaker_lead == pytest.approx(1.0, abs=0.15)
+    assert found.speaker_constant == pytest.approx(0.0, abs=0.15)
 
 
 def test_swapped_questions_change_no_other_weight() -> None:
@@ -82,7 +86,7 @@ def test_swapped_questions_change_no_other_weight() -> None:
 def test_speaker_weight_is_zero_without_swapped_questions() -> None:
     found = fit_relevance(make_questions(200))
     near = RelevanceSignals(1.0, 1.0, 2)
-    behind = RelevanceSignals(1.0, 1.0, 2, ahead=-20.0)
+    behind = RelevanceSignals(1.0, 1.0, 2, speaker_lead=-20.0)
     assert found.likelihood(behind) == found.likelihood(near)
 
 

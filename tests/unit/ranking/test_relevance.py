@@ -32,7 +32,7 @@ SIGNS = st.builds(
     nearness=st.floats(-1, 1),
     words=st.floats(0, 3),
     passages=st.integers(0, 10**9),
-    ahead=st.none() | st.floats(-20, 20),
+    speaker_lead=st.none() | st.floats(-20, 20),
 )
 WEIGHTS = st.sampled_from(list(FITTED.values()))
 
@@ -68,9 +68,9 @@ def test_likelihood_never_grows_with_number_of_passages(
 def test_lead_of_other_speakers_never_raises_likelihood(
     weights: Relevance, of: RelevanceSignals, ahead: float, more: float
 ) -> None:
-    unknown = weights.likelihood(replace(of, ahead=None))
-    behind = weights.likelihood(replace(of, ahead=ahead))
-    assert behind <= weights.likelihood(replace(of, ahead=ahead + more)) <= unknown
+    unknown = weights.likelihood(replace(of, speaker_lead=None))
+    behind = weights.likelihood(replace(of, speaker_lead=ahead))
+    assert behind <= weights.likelihood(replace(of, speaker_lead=ahead + more)) <= unknown
 
 
 def test_likelihood_without_results_is_zero() -> None:
@@ -84,7 +84,9 @@ def test_signals_take_best_value_of_each_search() -> None:
     found = candidates(
         3, best_similarity=np.array([0.2, np.nan, 0.4]), text=np.array([5.0, 1.0, 0.0])
     )
-    assert get_signals(found) == RelevanceSignals(nearness=0.4, words=0.5, passages=100, ahead=None)
+    assert get_signals(found) == RelevanceSignals(
+        nearness=0.4, words=0.5, passages=100, speaker_lead=None
+    )
 
 
 def test_candidate_without_vector_has_zero_similarity() -> None:
@@ -99,8 +101,8 @@ def make_candidates(*speakers: int) -> Candidates:
 
 def test_named_speaker_leads_or_trails_other_speakers() -> None:
     first, second = (
-        get_signals(make_candidates(1, 2), OF_ANNA).ahead,
-        get_signals(make_candidates(2, 1), OF_ANNA).ahead,
+        get_signals(make_candidates(1, 2), OF_ANNA).speaker_lead,
+        get_signals(make_candidates(2, 1), OF_ANNA).speaker_lead,
     )
     assert first is not None
     assert second == pytest.approx(-first)
@@ -112,12 +114,12 @@ def test_speaker_lead_is_independent_of_speaker_weight() -> None:
     found = make_candidates(2, 1)
     signals = build_signals(OF_ANNA, found, weighty.score(OF_ANNA, found), KNOWN)
     assert signals is not None
-    assert signals.ahead == pytest.approx(get_signals(found, OF_ANNA).ahead)
+    assert signals.speaker_lead == pytest.approx(get_signals(found, OF_ANNA).speaker_lead)
 
 
 @check_each("speakers", [(1, 1), (2, 2), (1, -1), (-1, -1)])
 def test_speaker_lead_needs_two_speakers(speakers: tuple[int, ...]) -> None:
-    assert get_signals(make_candidates(*speakers), OF_ANNA).ahead is None
+    assert get_signals(make_candidates(*speakers), OF_ANNA).speaker_lead is None
 
 
 def test_speaker_lead_needs_exactly_one_named_speaker() -> None:
@@ -130,7 +132,7 @@ def test_speaker_lead_needs_exactly_one_named_speaker() -> None:
     }
     for text, ahead in questions.items():
         signals = get_signals(make_candidates(1, 2), RANKING.prepare(text, people, now))
-        assert (signals.ahead is None) is (ahead is None), text
+        assert (signals.speaker_lead is None) is (ahead is None), text
 
 
 def test_unknown_words_have_largest_weight() -> None:

@@ -219,7 +219,7 @@ class LinearSearch:
         return [
             item
             for item in self._live_items(scope)
-            if (dormant or item.expires_at > micros(scope.at))
+            if (dormant or item.expires_at > micros(scope.reference_time))
             and (scope.kinds is None or item.shown_kind in scope.kinds)
             and (scope.session_id is None or item.session == session)
             and item.tags.issuperset(scope.tags)

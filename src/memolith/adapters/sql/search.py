@@ -55,7 +55,7 @@ def _condition_masks(
     index: OwnerIndex, scope: SearchFilter, source: IndexSource
 ) -> Iterator[Bools]:
     items = index.items
-    at = micros(scope.at)
+    at = micros(scope.reference_time)
     if index.current.first_expiry <= at and not _includes_dormant(scope):
         yield items.expires_at.view > at
     if scope.kinds is not None:

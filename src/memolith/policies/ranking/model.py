@@ -69,7 +69,7 @@ class Candidates:
         importance: Importance at creation, 0..1; 1 for a message.
         strength: 0..1; 1 for a message.
         freshness: 0..1; for a message by its time.
-        held: Number of the query's `words` found as substrings; 0 without such a search.
+        substring_words: Number of the query's `words` found as substrings; 0 without such a search.
     """
 
     similarity: NDArray[np.float64]
@@ -92,7 +92,7 @@ class Candidates:
     importance: NDArray[np.float64]
     strength: NDArray[np.float64]
     freshness: NDArray[np.float64]
-    held: NDArray[np.int64]
+    substring_words: NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)

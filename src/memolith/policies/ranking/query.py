@@ -48,11 +48,11 @@ def find_periods(text: str, now: datetime) -> tuple[Period, ...]:
 def _iter_periods(text: str, now: datetime) -> Iterator[Period]:
     today = now.astimezone(UTC).date()
     years = range(today.year - MAX_YEARS_BACK + 1, today.year + 1)
-    named = [one for one in find_dates(text, years) if not _is_last_month(text, one)]
-    for one in named:
+    mentions = [one for one in find_dates(text, years) if not _is_last_month(text, one)]
+    for one in mentions:
         yield from map(_to_period, one.ranges)
     if _MAY_MEAN_PAST.search(text):
-        yield from map(_to_period, resolve_past_dates(mask_dates(text, named), today))
+        yield from map(_to_period, resolve_past_dates(mask_dates(text, mentions), today))
 
 
 def _is_last_month(text: str, one: DateMention) -> bool:
@@ -116,8 +116,8 @@ def asks_for_several(text: str) -> bool:
     Uses English and German patterns. On the questions that the ranking was fitted on, they match
     half of those with several pieces of evidence, and one in ten of the others.
     """
-    straight = text.replace("’", "'")
-    return bool(_SEVERAL.search(straight))
+    normalised = text.replace("’", "'")
+    return bool(_SEVERAL.search(normalised))
 
 
 # --- Phrases about the conversation itself
@@ -200,8 +200,8 @@ _LOOSE = re.compile(r"\s+(?=[,.;:?!])|^[\s,.;:?!]+|[,;:](?=\s*[.?!])|(?<=[?!])\s
 
 def strip_phrasing(text: str) -> str:
     """Remove phrases about the conversation itself from a question; may return an empty text."""
-    straight = text.replace("’", "'")
-    return tidy(_PHRASING.sub(" ", straight))
+    normalised = text.replace("’", "'")
+    return tidy(_PHRASING.sub(" ", normalised))
 
 
 def tidy(text: str) -> str:
@@ -250,12 +250,12 @@ def prepare_query(text: str, participants: Sequence[Participant], now: datetime)
     for, the text is unchanged.
     """
     named = _find_named(text, participants)
-    bare = strip_phrasing(text)
-    dense = next(filter(_has_content, (_strip_names(bare, named), bare)), text)
+    stripped = strip_phrasing(text)
+    dense = next(filter(_has_content, (_strip_names(stripped, named), stripped)), text)
     words = [*terms(dense), *(term for person in named for term in terms(person.name or ""))]
-    found = tuple(dict.fromkeys(words))
-    noticed = find_cues(text, named, now)
-    return Query(text, dense, found, noticed, periods=noticed.periods, uses_context_window=True)
+    query_terms = tuple(dict.fromkeys(words))
+    cues = find_cues(text, named, now)
+    return Query(text, dense, query_terms, cues, periods=cues.periods, uses_context_window=True)
 
 
 def _has_content(text: str) -> bool:
@@ -300,16 +300,16 @@ def _strip_names(text: str, named: Sequence[Participant]) -> str:
 
 def _name_variants(person: Participant) -> tuple[str, ...]:
     """Return a participant's full name and its capitalised parts; none for a role."""
-    whole = proper_name(person.name)
-    if whole is None:
+    full_name = proper_name(person.name)
+    if full_name is None:
         return ()
-    return (whole, *(part for part in whole.split() if len(part) > 1 and part[0].isupper()))
+    return (full_name, *(part for part in full_name.split() if len(part) > 1 and part[0].isupper()))
 
 
 def _compile_names(names: Sequence[str]) -> re.Pattern[str]:
     """Return a pattern that matches a name as a word, also with a possessive ending."""
-    either = "|".join(map(re.escape, names))
-    return re.compile(rf"(?<!\w)(?:{either})(?:['’]?s|['’])?(?!\w)")
+    alternatives = "|".join(map(re.escape, names))
+    return re.compile(rf"(?<!\w)(?:{alternatives})(?:['’]?s|['’])?(?!\w)")
 
 
 # --- Cues

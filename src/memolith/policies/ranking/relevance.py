@@ -35,14 +35,14 @@ class RelevanceSignals:
         words: Best BM25 score of a passage, relative to a passage of mean length with each word of
             the question once. Words that never occur weigh most.
         passages: Number of the owner's passages.
-        ahead: Score of the named speaker's best result minus the best of others; None unless
+        speaker_lead: Score of the named speaker's best result minus the best of others; None unless
             exactly one person is named and both have results.
     """
 
     nearness: float
     words: float
     passages: int
-    ahead: float | None = None
+    speaker_lead: float | None = None
 
     @property
     def extent(self) -> float:
@@ -63,16 +63,16 @@ class Relevance:
         words: Weight of `RelevanceSignals.words`.
         extent: Weight of `RelevanceSignals.extent`; negative, since the best of many is good by
             chance.
-        said: Constant of the second function.
-        ahead: Weight of `RelevanceSignals.ahead`.
+        speaker_constant: Constant of the second function.
+        speaker_lead: Weight of `RelevanceSignals.speaker_lead`.
     """
 
     constant: float
     nearness: float
     words: float
     extent: float
-    said: float
-    ahead: float
+    speaker_constant: float
+    speaker_lead: float
 
     def likelihood(self, signals: RelevanceSignals | None) -> float:
         """Return the probability that a result answers the question, 0..1.
@@ -81,11 +81,13 @@ class Relevance:
         """
         if signals is None:
             return 0.0
-        known = self.nearness * signals.nearness + self.words * signals.words
-        subject = _logistic(self.constant + known + self.extent * signals.extent)
-        if signals.ahead is None:
+        matched = self.nearness * signals.nearness + self.words * signals.words
+        subject = _logistic(self.constant + matched + self.extent * signals.extent)
+        if signals.speaker_lead is None:
             return subject
-        return min(subject, _logistic(self.said + self.ahead * signals.ahead))
+        return min(
+            subject, _logistic(self.speaker_constant + self.speaker_lead * signals.speaker_lead)
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,37 +109,37 @@ class SearchExtent:
 
 
 def build_signals(
-    query: Query, found: Candidates, scores: Scores, extent: SearchExtent
+    query: Query, candidates: Candidates, scores: Scores, extent: SearchExtent
 ) -> RelevanceSignals | None:
     """Return the signals for a question; None without results.
 
     Args:
         query: The question.
-        found: The results.
+        candidates: The results.
         scores: Their scores by the standard ranking.
         extent: The extent of the keyword search, with at least one keyword.
     """
-    if not len(found.text):
+    if not len(candidates.text):
         return None
-    nearest = float(np.fmax.reduce(found.best_similarity))
+    nearest = float(np.fmax.reduce(candidates.best_similarity))
     return RelevanceSignals(
         nearness=0.0 if math.isnan(nearest) else nearest,
-        words=float(found.text.max()) / extent.max_score,
+        words=float(candidates.text.max()) / extent.max_score,
         passages=extent.passages,
-        ahead=_get_speaker_margin(get_cues(query).only_named, found, scores),
+        speaker_lead=_get_speaker_margin(get_cues(query).only_named, candidates, scores),
     )
 
 
-def _get_speaker_margin(named: int | None, found: Candidates, scores: Scores) -> float | None:
+def _get_speaker_margin(named: int | None, candidates: Candidates, scores: Scores) -> float | None:
     """Return the lead of one speaker's best result over others', without the speaker bonus."""
     if named is None:
         return None
     total = scores.total - scores.parts.get("by_named_speaker", 0.0)
-    theirs = found.speaker == named
-    others = ~theirs & (found.speaker >= 0)
-    if not theirs.any() or not others.any():
+    by_named = candidates.speaker == named
+    others = ~by_named & (candidates.speaker >= 0)
+    if not by_named.any() or not others.any():
         return None
-    return _get_best_score(total, theirs) - _get_best_score(total, others)
+    return _get_best_score(total, by_named) - _get_best_score(total, others)
 
 
 def _get_best_score(total: NDArray[np.float64], rows: NDArray[np.bool_]) -> float:

@@ -17,8 +17,8 @@ FITTED: Mapping[str, Relevance] = MappingProxyType(
             nearness=13.59,
             words=4.84,
             extent=-1.19,
-            said=-0.33,
-            ahead=2.57,
+            speaker_constant=-0.33,
+            speaker_lead=2.57,
         ),
     }
 )

@@ -31,8 +31,8 @@ def select_best(
     if len(scores) > limit:
         threshold = np.partition(scores, len(scores) - limit)[len(scores) - limit]
         places = np.flatnonzero(scores >= threshold)
-    order = np.lexsort((numbers[places], -scores[places]))
-    return places[order[:limit]]
+    ranked = np.lexsort((numbers[places], -scores[places]))
+    return places[ranked[:limit]]
 
 
 def order_by_score(
@@ -45,10 +45,10 @@ def order_by_score(
         scores: Their scores, shape (n,).
         priorities: Flags that take precedence over scores, strongest first, shape (n,) each.
     """
-    order: list[int] = np.lexsort(
+    ranked: list[int] = np.lexsort(
         (numbers, -scores, *(~flags for flags in reversed(priorities)))
     ).tolist()
-    return order
+    return ranked
 
 
 def find_unique(numbers: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -75,8 +75,8 @@ def log_mean_exp(
     log(mean(exp(t·v)))/t with temperature t: between the mean and the maximum.
     """
     counts = np.bincount(rows, minlength=size)
-    sums = np.bincount(rows, weights=np.exp(TEMPERATURE * values), minlength=size)
-    mean = np.divide(sums, counts, out=np.full(size, np.nan), where=counts > 0)
+    totals = np.bincount(rows, weights=np.exp(TEMPERATURE * values), minlength=size)
+    mean = np.divide(totals, counts, out=np.full(size, np.nan), where=counts > 0)
     soft: NDArray[np.float64] = np.log(mean) / TEMPERATURE
     return soft
 
@@ -85,9 +85,9 @@ def max_by_row(
     rows: NDArray[np.int64], values: NDArray[np.float64], size: int, empty: float
 ) -> NDArray[np.float64]:
     """Return the maximum of each row, shape (size,); `empty` for an empty row."""
-    tops = np.full(size, -np.inf)
-    np.maximum.at(tops, rows, values)
-    return np.where(tops == -np.inf, empty, tops)
+    maxima = np.full(size, -np.inf)
+    np.maximum.at(maxima, rows, values)
+    return np.where(maxima == -np.inf, empty, maxima)
 
 
 # --- BM25 (Robertson and Zaragoza 2009) over an owner's passages
@@ -142,8 +142,8 @@ def compute_idf(postings: PostingColumns) -> NDArray[np.float64]:
     ln(1 + (N − n + ½)/(n + ½)) over the owner's passages. It is also the score of one occurrence in
     a passage of mean length.
     """
-    found = postings.document_frequency.astype(np.float64)
-    idf: NDArray[np.float64] = np.log1p((postings.total - found + 0.5) / (found + 0.5))
+    frequency = postings.document_frequency.astype(np.float64)
+    idf: NDArray[np.float64] = np.log1p((postings.total - frequency + 0.5) / (frequency + 0.5))
     return idf
 
 
@@ -182,22 +182,22 @@ def max_score_by_item(
         terms: Number of terms.
         items: Number of items.
     """
-    held = np.zeros(terms * items)
-    np.maximum.at(held, term * items + item, score)
-    return held.reshape(terms, items)
+    best = np.zeros(terms * items)
+    np.maximum.at(best, term * items + item, score)
+    return best.reshape(terms, items)
 
 
-def score_windows(held: Floats, steps: Sequence[int], neighbours: Integers) -> Floats:
+def score_windows(scores: Floats, steps: Sequence[int], neighbours: Integers) -> Floats:
     """Return the joint keyword score of each item and nearby items, shape (n,).
 
     Args:
-        held: Each term's score in each item, shape (terms, items).
+        scores: Each term's score in each item, shape (terms, items).
         steps: Distance of each row of `neighbours`, shape (k,).
         neighbours: Indexes of nearby items, −1 for none, shape (k, n); the items themselves at
             distance 0.
     """
-    none = np.zeros((len(held), 1))
-    padded = np.concatenate([held, none], axis=1)  # the last column is for −1
+    none = np.zeros((len(scores), 1))
+    padded = np.concatenate([scores, none], axis=1)  # the last column is for −1
     decay = np.array([WINDOW_DECAY**each for each in steps])
     total: Floats = (decay[:, None] * padded[:, neighbours]).max(axis=1).sum(axis=0)
     return total
@@ -219,8 +219,8 @@ def rank_pinned(
     Exact matches of the query come first, then statements of the user before claims of others, then
     the most important, then the newest (the highest number).
     """
-    order = np.lexsort((-numbers, -importance, ~by_user, ~exact))
-    return order[:limit]
+    ranked = np.lexsort((-numbers, -importance, ~by_user, ~exact))
+    return ranked[:limit]
 
 
 def put_pinned_first(scores: Scores, place: NDArray[np.int64]) -> Scores:
@@ -235,8 +235,8 @@ def put_pinned_first(scores: Scores, place: NDArray[np.int64]) -> Scores:
         return scores
     above = float(np.max(scores.total, where=~first, initial=0.0))
     parts = {name: np.where(first, 0.0, part) for name, part in scores.parts.items()}
-    lead = {
+    offsets = {
         "first": np.where(first, above, 0.0),
         "place": np.where(first, 1.0 / (1.0 + np.maximum(place, 0)), 0.0),
     }
-    return sum_parts(parts | lead, scores.kept | first)
+    return sum_parts(parts | offsets, scores.kept | first)

@@ -114,41 +114,46 @@ class StandardRanking:
         return Scores(weighted.sum(axis=0), dict(zip(parts, weighted, strict=True)), kept)
 
 
-def _compute_parts(cues: QueryCues, of: Candidates) -> Mapping[str, Floats | Flags]:
+def _compute_parts(cues: QueryCues, candidates: Candidates) -> Mapping[str, Floats | Flags]:
     """Return all unweighted signals by the names of their weights."""
-    similarity, text = scale(of.similarity, of.similarity), scale(of.text, of.text)
-    sessions = _relabel_sessions(of.session)
-    of_session = _max_of_session(similarity, sessions), _max_of_session(text, sessions)
+    similarity, text = (
+        scale(candidates.similarity, candidates.similarity),
+        scale(candidates.text, candidates.text),
+    )
+    sessions = _relabel_sessions(candidates.session)
+    session_maxima = _max_of_session(similarity, sessions), _max_of_session(text, sessions)
     return {
         "similarity": similarity,
         "text": text,
-        "session_similarity": of_session[0],
-        "session_text": of_session[1],
-        "answers_question": scale(of.previous_text, of.text) * _follows_question(of),
-        "next_similarity": scale(of.next_similarity, of.similarity),
-        "by_named_speaker": _is_by_subject(cues, of),
-        "date_fits": _matches_date(cues, of.at),
-        "time_asked": _has_trait(of.traits, Trait.TIME_EXPRESSION) & cues.asks_time,
-        "answer_kind": _count_answer_kinds(cues, of.traits),
-        "question": _has_trait(of.traits, Trait.QUESTION) / (1.0 + of.words / QUESTION_WORDS),
-        "first_person": _has_trait(of.traits, Trait.FIRST_PERSON),
-        "length": np.maximum(0.0, np.log(np.maximum(of.words, 1) / LONG_WORDS)),
-        "words_around": scale(of.around, of.around),
-        "several_sessions": cues.asks_several * (of_session[0] + of_session[1]),
-        "preference": _is_personal_preference(of),
-        "strength": of.strength,
-        "freshness": of.freshness,
+        "session_similarity": session_maxima[0],
+        "session_text": session_maxima[1],
+        "answers_question": scale(candidates.previous_text, candidates.text)
+        * _follows_question(candidates),
+        "next_similarity": scale(candidates.next_similarity, candidates.similarity),
+        "by_named_speaker": _is_by_subject(cues, candidates),
+        "date_fits": _matches_date(cues, candidates.at),
+        "time_asked": _has_trait(candidates.traits, Trait.TIME_EXPRESSION) & cues.asks_time,
+        "answer_kind": _count_answer_kinds(cues, candidates.traits),
+        "question": _has_trait(candidates.traits, Trait.QUESTION)
+        / (1.0 + candidates.words / QUESTION_WORDS),
+        "first_person": _has_trait(candidates.traits, Trait.FIRST_PERSON),
+        "length": np.maximum(0.0, np.log(np.maximum(candidates.words, 1) / LONG_WORDS)),
+        "words_around": scale(candidates.around, candidates.around),
+        "several_sessions": cues.asks_several * (session_maxima[0] + session_maxima[1]),
+        "preference": _is_personal_preference(candidates),
+        "strength": candidates.strength,
+        "freshness": candidates.freshness,
     }
 
 
-def scale(values: Floats, over: Floats) -> Floats:
-    """Map values to the scale on which `over` spans 0..1, and clip them.
+def scale(values: Floats, reference: Floats) -> Floats:
+    """Map values to the scale on which `reference` spans 0..1, and clip them.
 
-    NaN becomes 0. If all of `over` is one value above 0, values that reach it become 1, so that the
-    only match of a search counts fully; all others become 0.
+    NaN becomes 0. If all of `reference` is one value above 0, values that reach it become 1, so
+    that the only match of a search counts fully; all others become 0.
     """
-    low = float(np.fmin.reduce(over, initial=np.nan))
-    high = float(np.fmax.reduce(over, initial=np.nan))
+    low = float(np.fmin.reduce(reference, initial=np.nan))
+    high = float(np.fmax.reduce(reference, initial=np.nan))
     if high > low:
         return np.fmax(np.minimum((values - low) / (high - low), 1.0), 0.0)
     return np.where(values >= high, 1.0, 0.0) if high > 0 else np.zeros(len(values))
@@ -156,9 +161,9 @@ def scale(values: Floats, over: Floats) -> Floats:
 
 def _relabel_sessions(numbers: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return consecutive session numbers from 0; rows without a session get their own."""
-    alone = np.flatnonzero(numbers < 0)
+    without_session = np.flatnonzero(numbers < 0)
     labels = numbers.copy()
-    labels[alone] = -1 - alone
+    labels[without_session] = -1 - without_session
     return np.searchsorted(find_unique(labels), labels)
 
 
@@ -174,25 +179,25 @@ def _has_trait(traits: NDArray[np.int64], trait: Trait) -> Flags:
     return flags
 
 
-def _follows_question(of: Candidates) -> Flags:
-    asked = _has_trait(of.previous_traits, Trait.QUESTION)
-    by_other: Flags = asked & (of.previous_speaker != of.speaker)
-    return by_other
+def _follows_question(candidates: Candidates) -> Flags:
+    follows_question = _has_trait(candidates.previous_traits, Trait.QUESTION)
+    is_by_other: Flags = follows_question & (candidates.previous_speaker != candidates.speaker)
+    return is_by_other
 
 
-def _is_by_subject(cues: QueryCues, of: Candidates) -> Flags:
+def _is_by_subject(cues: QueryCues, candidates: Candidates) -> Flags:
     if cues.only_named is not None:
-        by_named: Flags = of.speaker == cues.only_named
+        by_named: Flags = candidates.speaker == cues.only_named
         return by_named
     if not cues.is_about_user:
-        return np.zeros(len(of.role), dtype=bool)
-    return np.array([role == "user" for role in of.role], dtype=bool)
+        return np.zeros(len(candidates.role), dtype=bool)
+    return np.array([role == "user" for role in candidates.role], dtype=bool)
 
 
-def _is_personal_preference(of: Candidates) -> Flags:
-    prefers = _has_trait(of.traits, Trait.PREFERENCE)
+def _is_personal_preference(candidates: Candidates) -> Flags:
+    prefers = _has_trait(candidates.traits, Trait.PREFERENCE)
     for row in np.flatnonzero(prefers).tolist():  # rarely any
-        prefers[row] = of.role[row].is_person
+        prefers[row] = candidates.role[row].is_person
     return prefers
 
 

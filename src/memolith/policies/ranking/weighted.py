@@ -50,15 +50,15 @@ class FreshnessRanking:
     def score(self, query: Query, candidates: Candidates) -> Scores:
         """Return the weighted sum; items below the floor are not kept."""
         del query
-        near = candidates.best_similarity
-        unknown = np.isnan(near)
-        likeness = np.where(unknown, saturate(candidates.text), near)
+        similarity = candidates.best_similarity
+        unknown = np.isnan(similarity)
+        likeness = np.where(unknown, saturate(candidates.text), similarity)
         parts = {
             "similarity": self.similarity * likeness,
             "strength": self.strength * candidates.strength,
             "freshness": self.freshness * candidates.freshness,
         }
-        kept = np.where(unknown, candidates.text > 0.0, near >= self.floor)
+        kept = np.where(unknown, candidates.text > 0.0, similarity >= self.floor)
         return sum_parts(parts, kept)
 
 
@@ -132,8 +132,8 @@ class CosineRanking:
     def prepare(self, text: str, participants: Sequence[Participant], now: datetime) -> Query:
         """Return the query unchanged."""
         del participants, now
-        found = tuple(dict.fromkeys(terms(text)))
-        return Query(text, dense_text=text, terms=found, keywords_only_score=True)
+        query_terms = tuple(dict.fromkeys(terms(text)))
+        return Query(text, dense_text=text, terms=query_terms, keywords_only_score=True)
 
     def get_pool_size(self, top_k: int) -> int:
         """Return four times `top_k`."""
@@ -142,16 +142,16 @@ class CosineRanking:
     def score(self, query: Query, candidates: Candidates) -> Scores:
         """Return the cosines."""
         del query
-        near = candidates.best_similarity
-        is_near = near >= self.min_similarity
-        has_none = np.isnan(near)
+        similarity = candidates.best_similarity
+        is_near = similarity >= self.min_similarity
+        has_none = np.isnan(similarity)
         parts = {
-            "similarity": np.where(has_none, 0.0, near),
+            "similarity": np.where(has_none, 0.0, similarity),
             "text": np.where(has_none, saturate(candidates.text), 0.0),
         }
         matches = has_none & (candidates.text > 0.0)
-        matters = candidates.importance >= self.min_importance
-        return sum_parts(parts, (is_near | matches) & matters)
+        is_important = candidates.importance >= self.min_importance
+        return sum_parts(parts, (is_near | matches) & is_important)
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,9 +179,9 @@ class ChunkReranking:
 
     def blend(self, candidates: Candidates) -> Scores:
         """Return the weighted sum of cosine, keywords and importance, −0.6..1 by default."""
-        near = np.nan_to_num(candidates.best_similarity)
+        similarity = np.nan_to_num(candidates.best_similarity)
         parts = {
-            "similarity": self.similarity * near,
+            "similarity": self.similarity * similarity,
             "text": self.text * saturate(candidates.text),
             "importance": self.importance * candidates.importance,
         }
@@ -205,8 +205,8 @@ class KeywordRanking:
     def prepare(self, text: str, participants: Sequence[Participant], now: datetime) -> Query:
         """Return the keywords, and the words for a substring search without keyword matches."""
         del participants, now
-        found = tuple(dict.fromkeys(terms(text)))
-        return Query(text, dense_text="", terms=found, words=split_query_words(text))
+        query_terms = tuple(dict.fromkeys(terms(text)))
+        return Query(text, dense_text="", terms=query_terms, words=split_query_words(text))
 
     def get_pool_size(self, top_k: int) -> int:
         """Return four times `top_k`."""
@@ -215,10 +215,10 @@ class KeywordRanking:
     def score(self, query: Query, candidates: Candidates) -> Scores:
         """Return BM25; for substring matches, the number of words plus recency, 0..1."""
         del query
-        by_parts = (candidates.text == 0.0) & (candidates.held > 0)
+        by_parts = (candidates.text == 0.0) & (candidates.substring_words > 0)
         parts = {
             "text": candidates.text,
-            "held": np.where(by_parts, candidates.held, 0).astype(np.float64),
+            "held": np.where(by_parts, candidates.substring_words, 0).astype(np.float64),
             "newness": np.where(by_parts, _rank_by_newness(candidates.at), 0.0),
         }
         return sum_parts(parts, (candidates.text > 0.0) | by_parts)
@@ -229,10 +229,10 @@ def split_query_words(text: str) -> tuple[str, ...]:
 
     Stop words are dropped, unless there are no others.
     """
-    bare = (word.strip(_PUNCTUATION) or word for word in text.split())
-    words = dict.fromkeys(word.casefold() for word in bare)
-    telling = tuple(word for word in words if word not in STOP_WORDS)
-    return telling or tuple(words)
+    stripped = (word.strip(_PUNCTUATION) or word for word in text.split())
+    words = dict.fromkeys(word.casefold() for word in stripped)
+    content_words = tuple(word for word in words if word not in STOP_WORDS)
+    return content_words or tuple(words)
 
 
 def _rank_by_newness(at: NDArray[np.int64]) -> NDArray[np.float64]:

@@ -78,22 +78,22 @@ class SectionedRendering:
         if not base or used + base_cost > budget:
             document, base_cost = [], 0
         used += base_cost
-        shown: list[int] = []
+        selected: list[int] = []
         sections: set[str] = set()
         for place, (line, cost) in enumerate(zip(lines, costs, strict=True)):
             heading = 0 if line.section in sections else heading_costs[line.section]
             if used + cost + heading <= budget:
                 used += cost + heading
-                shown.append(place)
+                selected.append(place)
                 sections.add(line.section)
-        text = self._text(document, [lines[place] for place in shown])
+        text = self._text(document, [lines[place] for place in selected])
         while text and count([text])[0] > budget:  # token counts are not additive
-            if shown:
-                shown.pop()
+            if selected:
+                selected.pop()
             else:
                 document = []
-            text = self._text(document, [lines[place] for place in shown])
-        return text, tuple(results[place] for place in shown)
+            text = self._text(document, [lines[place] for place in selected])
+        return text, tuple(results[place] for place in selected)
 
     def _titles(self) -> list[str]:
         return list(dict.fromkeys([*self.headings.values(), self.episodes]))
@@ -103,18 +103,18 @@ class SectionedRendering:
         later = " (later changed)" if result.changed_later else ""
         if isinstance(record, Message):
             date = f"[{record.at:%Y-%m-%d}] " if record.at else ""
-            who = _format_speaker(record)
+            speaker = _format_speaker(record)
             cut = "… " if result.passage.start > 0 else ""
-            more = " …" if result.passage.end < len(record.content) else ""
-            said = quote_text(result.text) if result.suspicious else escape_text(result.text)
-            text = f"{date}{who}: {cut}{said}{more}{later}"
-            when = record.at.timestamp() if record.at else 0.0
-            return SectionLine(self.episodes, (when, record.sequence), f"- {text}")
+            ellipsis = " …" if result.passage.end < len(record.content) else ""
+            quoted = quote_text(result.text) if result.suspicious else escape_text(result.text)
+            text = f"{date}{speaker}: {cut}{quoted}{ellipsis}{later}"
+            timestamp = record.at.timestamp() if record.at else 0.0
+            return SectionLine(self.episodes, (timestamp, record.sequence), f"- {text}")
         is_last = is_claim(record)
-        claim = CLAIM_NOTES.get(record.origin, "") if is_last else ""
-        told = quote_text(record.content) if result.suspicious else escape_text(record.content)
+        note = CLAIM_NOTES.get(record.origin, "") if is_last else ""
+        content = quote_text(record.content) if result.suspicious else escape_text(record.content)
         on = record.happened_at or record.created_at
-        text = f"- {told} ({on:%Y-%m-%d}){claim}{later}"
+        text = f"- {content} ({on:%Y-%m-%d}){note}{later}"
         return SectionLine(self._heading(record), (float(is_last), place), text)
 
     def _heading(self, memory: Memory) -> str:
@@ -159,12 +159,12 @@ class PriorityRendering:
     ) -> tuple[str, tuple[RecalledItem, ...]]:
         """Return the text and the results in it; see `Rendering`."""
         results = material.results
-        order = sorted(range(len(results)), key=lambda place: (*self._rank(results[place]), place))
-        lines = [(place, f"- {render_result(results[place])}") for place in order]
-        text, shown = fill_sections(
+        ranked = sorted(range(len(results)), key=lambda place: (*self._rank(results[place]), place))
+        lines = [(place, f"- {render_result(results[place])}") for place in ranked]
+        text, selected = fill_sections(
             [Section(COMPANION_PREAMBLE, lines)], budget, count, self.max_chars
         )
-        return text, tuple(results[place] for place in shown)
+        return text, tuple(results[place] for place in selected)
 
     def _rank(self, result: RecalledItem) -> tuple[int, bool]:
         kinds = self.kinds
@@ -201,17 +201,17 @@ class FlowingRendering:
     ) -> tuple[str, tuple[RecalledItem, ...]]:
         """Return the text and the results in it; see `Rendering`."""
         results = material.results
-        text, shown = fill_sections(self._sections(results), budget, count)
-        return text, tuple(results[place] for place in shown)
+        text, selected = fill_sections(self._sections(results), budget, count)
+        return text, tuple(results[place] for place in selected)
 
     def _sections(self, results: Sequence[RecalledItem]) -> list[Section]:
-        known = [kind for kind, _ in self.headings]
-        places: dict[str, list[int]] = {kind: [] for kind in known}
+        kinds = [kind for kind, _ in self.headings]
+        places: dict[str, list[int]] = {kind: [] for kind in kinds}
         for place in sorted(
             range(len(results)), key=lambda place: bool(get_claim_note(results[place]))
         ):
             kind = results[place].kind
-            places[kind if kind in places else known[-1]].append(place)
+            places[kind if kind in places else kinds[-1]].append(place)
         return [
             Section(
                 heading, [(place, f"- {render_result(results[place])}") for place in places[kind]]
@@ -252,9 +252,9 @@ def format_memories(
 
 
 def _to_result(memory: Memory) -> RecalledItem:
-    whole = Span(0, len(memory.content))
+    span = Span(0, len(memory.content))
     suspicious = screen(memory.content).suspicious
-    return RecalledItem(memory, Score(0.0), whole, 0, suspicious=suspicious)
+    return RecalledItem(memory, Score(0.0), span, 0, suspicious=suspicious)
 
 
 def format_conversation(user: str, assistant: str = "") -> str:
@@ -263,9 +263,9 @@ def format_conversation(user: str, assistant: str = "") -> str:
     No text can close the surrounding delimiters: tags are escaped, further lines are indented, and
     rows of more than two equals signs are replaced.
     """
-    said = [("User", user), ("Assistant", assistant)]
+    turns = [("User", user), ("Assistant", assistant)]
     return "\n".join(
-        f"{who}: {_EQUALS_ROW.sub('--', escape_text(text))}" for who, text in said if text
+        f"{speaker}: {_EQUALS_ROW.sub('--', escape_text(text))}" for speaker, text in turns if text
     )
 
 

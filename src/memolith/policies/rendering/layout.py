@@ -63,11 +63,11 @@ def select_within_budget(costs: Sequence[int], budget: int, limit: int | None = 
     Items that do not fit are skipped, not truncated.
     """
     places: list[int] = []
-    left = budget
+    remaining = budget
     for place, cost in enumerate(costs):
-        if cost <= left and (limit is None or len(places) < limit):
+        if cost <= remaining and (limit is None or len(places) < limit):
             places.append(place)
-            left -= cost
+            remaining -= cost
     return places
 
 
@@ -134,9 +134,9 @@ def _render_document_line(line: str) -> str:
     # An escaped tag must not be detected as a tag again.
     if not is_suspicious(line.replace(_ESCAPED_TAG, "(")):
         return line
-    said = line.lstrip()
-    bullet = "- " if said.startswith("- ") else ""
-    words = said.removeprefix(bullet).removeprefix(QUOTED_LABEL).strip().strip('"')
+    content = line.lstrip()
+    bullet = "- " if content.startswith("- ") else ""
+    words = content.removeprefix(bullet).removeprefix(QUOTED_LABEL).strip().strip('"')
     return f"{bullet}{quote_text(words)}"
 
 
@@ -180,8 +180,8 @@ def fit_lines(
     Returns:
         The text, and the indexes of its lines; the empty text if no line fits.
     """
-    frame = sum(count([opening, closing]))
-    places = select_within_budget(count([f"{line}\n" for line in lines]), budget - frame)
+    frame_cost = sum(count([opening, closing]))
+    places = select_within_budget(count([f"{line}\n" for line in lines]), budget - frame_cost)
     text = _join_lines(opening, lines, closing, places)
     while places and count([text])[0] > budget:  # token counts are not additive
         places.pop()

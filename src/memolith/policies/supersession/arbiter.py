@@ -36,7 +36,7 @@ class GrammarSupersession:
         Empty for a candidate with a key, which already states its subject, or with an expiry, which
         makes it temporary. Also empty for statements that are not by or about the user.
         """
-        if candidate.key is not None or candidate.has_expiry or candidate.said_at is None:
+        if candidate.key is not None or candidate.has_expiry or candidate.stated_at is None:
             return ()
         if candidate.origin not in _USER_ORIGINS and (
             candidate.origin not in _SPEAKER_ORIGINS or _FIRST_PERSON.search(candidate.content)
@@ -54,17 +54,17 @@ class GrammarSupersession:
             candidate: The memory to be stored.
             supersession_candidates: Active memories without a key that match the queries.
         """
-        said = read_comparable(candidate.content)
-        found = [
-            (each, relate_reading(each.content, candidate.content, said))
+        reading = read_comparable(candidate.content)
+        findings = [
+            (each, relate_reading(each.content, candidate.content, reading))
             for each in _filter_by_speaker(supersession_candidates)
         ]
-        restated = [each for each, finding in found if finding.relation is Relation.RESTATED]
+        restated = [each for each, finding in findings if finding.relation is Relation.RESTATED]
         if restated:
             return Restate(min(restated, key=_age_key).id)
         changed = [
             (each, finding)
-            for each, finding in found
+            for each, finding in findings
             if finding.relation is Relation.CHANGED and _may_change(each, candidate)
         ]
         return (
@@ -87,11 +87,11 @@ def _age_key(memory: Memory) -> tuple[object, str]:
     return memory.created_at, memory.id
 
 
-def _may_change(known: Memory, candidate: Candidate) -> bool:
-    if candidate.said_at is None or is_outranked(candidate.origin, by=known.origin):
+def _may_change(existing: Memory, candidate: Candidate) -> bool:
+    if candidate.stated_at is None or is_outranked(candidate.origin, by=existing.origin):
         return False
-    said = known.happened_at or known.created_at
+    said_at = existing.happened_at or existing.created_at
     # The time of a restatement is unknown, only when it was stored. A log imported late must not
     # supersede a memory that was confirmed since.
-    last = max(said, known.updated_at) if len(known.sources) > 1 else said
-    return candidate.said_at >= last
+    last = max(said_at, existing.updated_at) if len(existing.sources) > 1 else said_at
+    return candidate.stated_at >= last

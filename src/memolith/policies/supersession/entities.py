@@ -87,7 +87,7 @@ def is_unambiguous_name(name: str) -> bool:
     return _is_titled(name) or _split_name(name)[0] in FIRST_NAMES
 
 
-def are_different_full_names(old: str, new: str, *, marked: bool) -> bool:
+def are_different_full_names(old: str, new: str, *, is_change: bool) -> bool:
     """Return whether somebody has changed their name.
 
     A different first name may be the other half of the old name, and so may a second first name,
@@ -96,7 +96,7 @@ def are_different_full_names(old: str, new: str, *, marked: bool) -> bool:
     one, other = set(_split_name(old)), set(_split_name(new))
     if one <= other or other <= one:
         return False
-    if marked:
+    if is_change:
         pairs = zip(_split_name(old), _split_name(new), strict=False)
         is_short = any(a != b and _may_be_short(a, b) for a, b in pairs)
         return len(_split_name(old)) == len(_split_name(new)) and not is_short
@@ -140,10 +140,10 @@ _ORGANISATION_PARTS = word_set(
 """Parts of organisations, or names that members use for them."""
 
 
-def compare_places(old: str, new: str, *, marked: bool) -> ValueComparison:
+def compare_places(old: str, new: str, *, is_change: bool) -> ValueComparison:
     """Compare places; see `relation.compare`."""
     one, other = find_place(_strip_region(old)), find_place(_strip_region(new))
-    is_clear = marked or is_same_level(_strip_region(old), _strip_region(new))
+    is_clear = is_change or is_same_level(_strip_region(old), _strip_region(new))
     if one is None or other is None:
         is_name = _is_all_names(_strip_region(old)) and "," not in old
         return build_comparison(same=is_name and split_words(old) == split_words(new), other=False)
@@ -166,8 +166,8 @@ def _strip_region(name: str) -> str:
     if not comma:
         return name
     inner, outer = find_place(city), find_place(region)
-    lies_there = inner is not None and outer is not None and not is_disjoint(inner, outer)
-    return city if lies_there else name
+    is_inside = inner is not None and outer is not None and not is_disjoint(inner, outer)
+    return city if is_inside else name
 
 
 def compare_organisations(old: str, new: str) -> ValueComparison:
@@ -183,8 +183,8 @@ def compare_organisations(old: str, new: str) -> ValueComparison:
 
 def compare_schools(old: str, new: str) -> ValueComparison:
     """Compare schools; see `relation.compare`."""
-    is_somewhere = find_place(old) is not None or find_place(new) is not None  # "I go to Rome"
-    if is_somewhere or not (_is_named(old) and _is_named(new)):
+    is_place = find_place(old) is not None or find_place(new) is not None  # "I go to Rome"
+    if is_place or not (_is_named(old) and _is_named(new)):
         return ValueComparison.UNSURE
     one, other = split_words(old), split_words(new)
     return build_comparison(same=one == other, other=_are_different_organisations(one, other))
@@ -195,8 +195,10 @@ def _are_different_organisations(one: list[str], other: list[str]) -> bool:
     if not one or not other:
         return False
     shares = set(one) & set(other) - _NAME_PARTICLES or _is_prefix_pair(one[0], other[0])
-    of_one = any({" ".join(one), " ".join(other)} <= group for group in ORGANISATIONS)
-    return not (shares or of_one or _is_abbreviation(one, other) or _is_abbreviation(other, one))
+    are_synonyms = any({" ".join(one), " ".join(other)} <= group for group in ORGANISATIONS)
+    return not (
+        shares or are_synonyms or _is_abbreviation(one, other) or _is_abbreviation(other, one)
+    )
 
 
 def _is_prefix_pair(one: str, other: str) -> bool:
@@ -208,14 +210,14 @@ def _is_abbreviation(short: list[str], long: list[str]) -> bool:
     if len(short) != 1 or len(long) < _MIN_INITIALS:
         return False
     initials = "".join(word[0] for word in long)
-    without = "".join(word[0] for word in long if word not in _NAME_PARTICLES)
-    return short[0] in {initials, without} or any(word.startswith(short[0]) for word in long)
+    short_initials = "".join(word[0] for word in long if word not in _NAME_PARTICLES)
+    return short[0] in {initials, short_initials} or any(word.startswith(short[0]) for word in long)
 
 
 def _is_organisation(text: str) -> bool:
     words = split_words(text)
-    is_somebody = len(words) == 1 and words[0] in FIRST_NAMES
-    return _is_named(text) and find_place(text) is None and not is_somebody
+    is_first_name = len(words) == 1 and words[0] in FIRST_NAMES
+    return _is_named(text) and find_place(text) is None and not is_first_name
 
 
 def _is_named(text: str) -> bool:
@@ -228,29 +230,29 @@ def _is_named(text: str) -> bool:
     )
 
 
-def compare_people(old: str, new: str, *, marked: bool) -> ValueComparison:
+def compare_people(old: str, new: str, *, is_change: bool) -> ValueComparison:
     """Compare people by name; see `relation.compare`."""
     if not (is_person(old) and is_person(new)):
         return ValueComparison.UNSURE
-    another = are_different_people(old, new) and (
-        marked or (is_unambiguous_name(old) and is_unambiguous_name(new))
+    is_other = are_different_people(old, new) and (
+        is_change or (is_unambiguous_name(old) and is_unambiguous_name(new))
     )
-    return build_comparison(same=split_words(old) == split_words(new), other=another)
+    return build_comparison(same=split_words(old) == split_words(new), other=is_other)
 
 
-def compare_nicknames(old: str, new: str, *, marked: bool) -> ValueComparison:
+def compare_nicknames(old: str, new: str, *, is_change: bool) -> ValueComparison:
     """Compare nicknames; see `relation.compare`."""
-    del marked
-    return compare_people(old, new, marked=True)
+    del is_change
+    return compare_people(old, new, is_change=True)
 
 
-def compare_full_names(old: str, new: str, *, marked: bool) -> ValueComparison:
+def compare_full_names(old: str, new: str, *, is_change: bool) -> ValueComparison:
     """Compare full names; see `relation.compare`."""
     if not (is_person(old) and is_person(new)):
         return ValueComparison.UNSURE
     return build_comparison(
         same=split_words(old) == split_words(new),
-        other=are_different_full_names(old, new, marked=marked),
+        other=are_different_full_names(old, new, is_change=is_change),
     )
 
 
@@ -320,15 +322,15 @@ def compare_things(old: str, new: str) -> ValueComparison:
     return build_comparison(same=one == other, other=_are_disjoint(one, other))
 
 
-def compare_favourites(old: str, new: str, *, detail: str, marked: bool) -> ValueComparison:
+def compare_favourites(old: str, new: str, *, detail: str, is_change: bool) -> ValueComparison:
     """Compare favourites; see `relation.compare`.
 
     Without an explicit change, one may be a kind of the other ("pasta", "lasagne"). They differ
     only if both are in a list of exclusive values, or are names of things without parts.
     """
-    found = compare_things(old, new)
-    if marked or found is not ValueComparison.DIFFERENT:
-        return found
+    comparison = compare_things(old, new)
+    if is_change or comparison is not ValueComparison.DIFFERENT:
+        return comparison
     words = detail.split()
     is_apart = any({old.casefold(), new.casefold()} <= kinds for kinds in EXCLUSIVE_GROUPS)
     are_names = bool(words) and words[-1] in NAMED and _is_name(old) and _is_name(new)
@@ -342,8 +344,8 @@ def _is_name(text: str) -> bool:
 
 def _are_disjoint(one: list[str], other: list[str]) -> bool:
     shared = {word.rstrip("s") for word in one} & {word.rstrip("s") for word in other}
-    within = "".join(one) in "".join(other) or "".join(other) in "".join(one)
-    return not (shared or within or BROAD_VALUES & {*one, *other})
+    is_contained = "".join(one) in "".join(other) or "".join(other) in "".join(one)
+    return not (shared or is_contained or BROAD_VALUES & {*one, *other})
 
 
 def _is_thing(text: str) -> bool:
@@ -361,11 +363,13 @@ def compare_occupations(old: str, new: str) -> ValueComparison:
     """Compare occupations; see `relation.compare`."""
     one, other = " ".join(split_words(old)), " ".join(split_words(new))
     groups = [group for group in OCCUPATIONS if one in group]
-    known = any(one in group for group in OCCUPATIONS) and any(
+    are_known = any(one in group for group in OCCUPATIONS) and any(
         other in group for group in OCCUPATIONS
     )
     same = one == other and _is_thing(old)
-    return build_comparison(same=same, other=known and not any(other in group for group in groups))
+    return build_comparison(
+        same=same, other=are_known and not any(other in group for group in groups)
+    )
 
 
 def compare_makes(old: str, new: str) -> ValueComparison:
@@ -400,17 +404,20 @@ def compare_colours(old: str, new: str) -> ValueComparison:
 def compare_marriages(old: str, new: str) -> ValueComparison:
     """Compare marital statuses; see `relation.compare`."""
     one, other = old.casefold(), new.casefold()
-    known = one in _MARRIAGE and other in _MARRIAGE
-    return build_comparison(same=known and one == other, other=known and other in _MARRIAGE[one])
+    are_known = one in _MARRIAGE and other in _MARRIAGE
+    return build_comparison(
+        same=are_known and one == other, other=are_known and other in _MARRIAGE[one]
+    )
 
 
-def compare_diets(old: str, new: str, *, marked: bool) -> ValueComparison:
+def compare_diets(old: str, new: str, *, is_change: bool) -> ValueComparison:
     """Compare diets; see `relation.compare`."""
     one, other = _DIETS.get(old.casefold()), _DIETS.get(new.casefold())
-    known = one is not None and other is not None
-    meat = "omnivore" in {one, other}  # a vegan is also a vegetarian
+    are_known = one is not None and other is not None
+    eats_meat = "omnivore" in {one, other}  # a vegan is also a vegetarian
     return build_comparison(
-        same=known and one == other, other=known and one != other and (marked or meat)
+        same=are_known and one == other,
+        other=are_known and one != other and (is_change or eats_meat),
     )
 
 
@@ -436,14 +443,16 @@ def _parse_company(text: str) -> str | None:
     if lower in _ALONE_PHRASES:
         return ""
     words = lower.removeprefix("with ").removeprefix("mit ").split()
-    is_with = lower.startswith(("with ", "mit ")) and len(words) == len(("my", "parents"))
-    return words[1] if is_with and words[0] in _POSSESSIVES and words[1] in _COMPANY else None
+    is_accompanied = lower.startswith(("with ", "mit ")) and len(words) == len(("my", "parents"))
+    return (
+        words[1] if is_accompanied and words[0] in _POSSESSIVES and words[1] in _COMPANY else None
+    )
 
 
-def compare_choices(old: str, new: str, *, marked: bool) -> ValueComparison:
+def compare_choices(old: str, new: str, *, is_change: bool) -> ValueComparison:
     """Compare choices between two things; see `relation.compare`."""
     one, other = _CHOICE.fullmatch(old.casefold()), _CHOICE.fullmatch(new.casefold())
     if one is None or other is None:
         return ValueComparison.UNSURE
-    turned = (one["best"], one["rest"]) == (other["rest"], other["best"])
-    return build_comparison(same=one.groups() == other.groups(), other=marked and turned)
+    is_reversed = (one["best"], one["rest"]) == (other["rest"], other["best"])
+    return build_comparison(same=one.groups() == other.groups(), other=is_change and is_reversed)

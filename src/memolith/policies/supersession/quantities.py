@@ -90,7 +90,7 @@ class When:
 
 def parse_when(text: str) -> When | None:
     """Parse time and place of an event; None if any part is not understood."""
-    found: dict[str, str] = {}
+    groups: dict[str, str] = {}
     rest = text.lower().strip()
     while rest:
         match = next(
@@ -103,14 +103,14 @@ def parse_when(text: str) -> When | None:
         )
         if (
             match is None
-            or not found.keys().isdisjoint(_matched_groups(match))
+            or not groups.keys().isdisjoint(_matched_groups(match))
             or not _is_known_city(match)
         ):
             return None
-        found |= _matched_groups(match)
-        found |= {"recurs": "1"} if match[0].startswith(("every ", "each ", "jeden ")) else {}
+        groups |= _matched_groups(match)
+        groups |= {"recurs": "1"} if match[0].startswith(("every ", "each ", "jeden ")) else {}
         rest = rest[match.end() :].removeprefix(",").strip()
-    return _build_when(found)
+    return _build_when(groups)
 
 
 def _is_at_boundary(match: re.Match[str] | None) -> bool:
@@ -127,53 +127,53 @@ def _matched_groups(match: re.Match[str]) -> dict[str, str]:
     return {name: value for name, value in match.groupdict().items() if value}
 
 
-def _build_when(found: dict[str, str]) -> When | None:
-    month = found.get("month")
-    minutes, exact = _parse_time(found)
-    places = (f"{name} {found[name]}" for name in _LOCATION_GROUPS if name in found)
-    made = When(
-        weekday=_WEEKDAY.get(found.get("weekday", "")),
-        day=int(found["day"]) if "day" in found else None,
+def _build_when(groups: dict[str, str]) -> When | None:
+    month = groups.get("month")
+    minutes, exact = _parse_time(groups)
+    places = (f"{name} {groups[name]}" for name in _LOCATION_GROUPS if name in groups)
+    when = When(
+        weekday=_WEEKDAY.get(groups.get("weekday", "")),
+        day=int(groups["day"]) if "day" in groups else None,
         month=None if month is None else _MONTH.get(month) or int(month),
-        year=int(found["year"]) if "year" in found else None,
+        year=int(groups["year"]) if "year" in groups else None,
         minutes=minutes,
         is_exact=exact,
         location=next(places, None),
-        is_recurring="every" in found or "recurs" in found,
+        is_recurring="every" in groups or "recurs" in groups,
     )
-    return made if made != When() and _is_possible(made) else None
+    return when if when != When() and _is_possible(when) else None
 
 
-def _is_possible(made: When) -> bool:
+def _is_possible(when: When) -> bool:
     return (
-        (made.minutes or 0) < _HOURS * _MINUTES
-        and 0 < (made.day or 1) <= _DAYS
-        and 0 < (made.month or 1) <= len(_MONTHS)
+        (when.minutes or 0) < _HOURS * _MINUTES
+        and 0 < (when.day or 1) <= _DAYS
+        and 0 < (when.month or 1) <= len(_MONTHS)
     )
 
 
-def _parse_time(found: dict[str, str]) -> tuple[int | None, bool]:
-    if "noon" in found:
-        return (0 if found["noon"] == "midnight" else _HALF_DAY * _MINUTES), True
-    if "hour" not in found:
+def _parse_time(groups: dict[str, str]) -> tuple[int | None, bool]:
+    if "noon" in groups:
+        return (0 if groups["noon"] == "midnight" else _HALF_DAY * _MINUTES), True
+    if "hour" not in groups:
         return None, False
-    hour, half = int(found["hour"]), found.get("half")
+    hour, half = int(groups["hour"]), groups.get("half")
     exact = half is not None or hour > _HALF_DAY or hour == 0
     if half is not None:
         hour = hour % _HALF_DAY + (_HALF_DAY if half == "p" else 0)
-    return hour * _MINUTES + int(found.get("minute", 0)), exact
+    return hour * _MINUTES + int(groups.get("minute", 0)), exact
 
 
 def is_included(part: When, whole: When) -> bool:
     """Return whether `whole` states everything that `part` states."""
-    said = (
+    pairs = (
         (value, getattr(whole, each.name))
         for each in fields(When)
         if (value := getattr(part, each.name))
     )
-    pairs = [(part.weekday, whole.weekday), (part.minutes, whole.minutes)]
-    return all(one == other for one, other in said) and all(
-        one is None or one == other for one, other in pairs
+    times = [(part.weekday, whole.weekday), (part.minutes, whole.minutes)]
+    return all(one == other for one, other in pairs) and all(
+        one is None or one == other for one, other in times
     )
 
 
@@ -251,12 +251,12 @@ _UNITS = MappingProxyType(
 )  # fmt: skip
 
 
-def compare_ages(old: str, new: str, *, marked: bool) -> ValueComparison:
+def compare_ages(old: str, new: str, *, is_change: bool) -> ValueComparison:
     """Compare ages; see `relation.compare`."""
     one, other = _parse_age(old), _parse_age(new)
     if one is None or other is None:
         return ValueComparison.UNSURE
-    older = 0 < other - one <= (AGE_STEP if marked else _UNMARKED_AGE_STEP)
+    older = 0 < other - one <= (AGE_STEP if is_change else _UNMARKED_AGE_STEP)
     return build_comparison(same=one == other, other=older)
 
 
@@ -272,24 +272,26 @@ def compare_dates(old: str, new: str) -> ValueComparison:
     if one is None or other is None or not (_is_date(one) and _is_date(other)):
         return ValueComparison.UNSURE
     same = (one.day, one.month) == (other.day, other.month)
-    dated = one.year in {None, other.year} or other.year is None
-    return build_comparison(same=same and one.year == other.year, other=not same or not dated)
+    is_same_year = one.year in {None, other.year} or other.year is None
+    return build_comparison(
+        same=same and one.year == other.year, other=not same or not is_same_year
+    )
 
 
-def _is_date(said: When) -> bool:
+def _is_date(when: When) -> bool:
     """Return whether only a day and a month are given, and perhaps a year."""
-    rest = replace(said, day=None, month=None, year=None)
-    return None not in {said.day, said.month} and rest == When()
+    rest = replace(when, day=None, month=None, year=None)
+    return None not in {when.day, when.month} and rest == When()
 
 
-def compare_times(old: str, new: str, *, marked: bool) -> ValueComparison:
+def compare_times(old: str, new: str, *, is_change: bool) -> ValueComparison:
     """Compare times of events; see `relation.compare`."""
     one, other = parse_when(old), parse_when(new)
     if one is None or other is None:
         return ValueComparison.UNSURE
     another_year = None not in {one.year, other.year} and one.year != other.year
     if one.is_recurring or other.is_recurring or another_year:  # an annual event is true of both
-        return build_comparison(same=one == other, other=marked and is_rescheduled(one, other))
+        return build_comparison(same=one == other, other=is_change and is_rescheduled(one, other))
     return build_comparison(same=one == other, other=is_rescheduled(one, other))
 
 
@@ -336,7 +338,7 @@ def _parse_address(text: str) -> list[str] | None:
     return words if is_name else None
 
 
-def compare_measures(old: str, new: str, *, marked: bool) -> ValueComparison:
+def compare_measures(old: str, new: str, *, is_change: bool) -> ValueComparison:
     """Compare measures; see `relation.compare`.
 
     Without an explicit change, both must have a unit and a similar magnitude, and neither may be
@@ -345,7 +347,7 @@ def compare_measures(old: str, new: str, *, marked: bool) -> ValueComparison:
     one, other = _parse_measure(old), _parse_measure(new)
     if one is None or other is None or one[1] != other[1]:
         return ValueComparison.UNSURE
-    is_clear = marked or (bool(one[1]) and _is_plausible_change(one[0], other[0]))
+    is_clear = is_change or (bool(one[1]) and _is_plausible_change(one[0], other[0]))
     return build_comparison(same=one == other, other=is_clear and one[0] != other[0])
 
 
@@ -391,10 +393,10 @@ def compare_counts(old: str, new: str) -> ValueComparison:
 
 def _parse_count(text: str) -> tuple[int, str] | None:
     """Return a number and the counted noun in the singular."""
-    first, _, things = text.casefold().partition(" ")
+    first, _, noun = text.casefold().partition(" ")
     count = 1 if first in {"a", "an"} else parse_number(first)
-    singular = _SINGULARS.get(things, things.removesuffix("s"))
-    if count is None or things not in _COUNTABLE_NOUNS or (count == 1) != (things == singular):
+    singular = _SINGULARS.get(noun, noun.removesuffix("s"))
+    if count is None or noun not in _COUNTABLE_NOUNS or (count == 1) != (noun == singular):
         return None
     return count, singular
 

@@ -52,7 +52,7 @@ _NEGATIONS = word_set("not no never none nicht kein keine keinen nie")
 class _ChangeComparator(Protocol):
     """Compares values where an explicit statement of change matters."""
 
-    def __call__(self, old: str, new: str, *, marked: bool) -> ValueComparison: ...
+    def __call__(self, old: str, new: str, *, is_change: bool) -> ValueComparison: ...
 
 
 _COMPARATORS: Mapping[str, Callable[[str, str], ValueComparison]] = MappingProxyType(
@@ -92,14 +92,14 @@ COMPARABLE_KINDS = frozenset({*_COMPARATORS, *_CHANGE_COMPARATORS, _FAVOURITE})
 """Kinds of values that can be compared."""
 
 
-def compare(kind: str, old: str, new: str, *, marked: bool, detail: str = "") -> ValueComparison:
+def compare(kind: str, old: str, new: str, *, is_change: bool, detail: str = "") -> ValueComparison:
     """Compare two values of one attribute.
 
     Args:
         kind: The kind of both; one of `COMPARABLE_KINDS`.
         old: The known value.
         new: The new value.
-        marked: Whether the new sentence states that something has changed.
+        is_change: Whether the new sentence states that something has changed.
         detail: Subject of the attribute ("favorite color").
     """
     if not _NEGATIONS.isdisjoint(split_words(f"{old} {new}")):
@@ -107,11 +107,11 @@ def compare(kind: str, old: str, new: str, *, marked: bool, detail: str = "") ->
     if kind == _FAVOURITE and detail.endswith(_COLOUR_SUFFIXES):
         return compare_colours(old, new)
     if kind == _FAVOURITE and detail.endswith(_PLACE_SUFFIXES):
-        return compare_places(old, new, marked=marked)
+        return compare_places(old, new, is_change=is_change)
     if kind == _FAVOURITE:
-        return compare_favourites(old, new, detail=detail, marked=marked)
+        return compare_favourites(old, new, detail=detail, is_change=is_change)
     if kind in _CHANGE_COMPARATORS:
-        return _CHANGE_COMPARATORS[kind](old, new, marked=marked)
+        return _CHANGE_COMPARATORS[kind](old, new, is_change=is_change)
     return _COMPARATORS[kind](old, new)
 
 
@@ -121,7 +121,7 @@ _PLACE_SUFFIXES = (" city", " country", "lieblingsstadt", "lieblingsland")
 
 def is_value(kind: str, text: str, detail: str = "") -> bool:
     """Return whether a text is a value of a kind."""
-    return compare(kind, text, text, marked=False, detail=detail) is ValueComparison.SAME
+    return compare(kind, text, text, is_change=False, detail=detail) is ValueComparison.SAME
 
 
 def is_well_known(kind: str, value: str) -> bool:
@@ -134,7 +134,7 @@ def is_former(kind: str, known: str, former: str, detail: str = "") -> bool:
     if kind == "when":
         one, other = parse_when(known), parse_when(former) or parse_when(f"at {former}")
         return one is not None and other is not None and is_included(other, one)
-    return compare(kind, known, former, marked=True, detail=detail) is ValueComparison.SAME
+    return compare(kind, known, former, is_change=True, detail=detail) is ValueComparison.SAME
 
 
 # --- Relations
@@ -180,8 +180,8 @@ def find_relation(old: str, new: str) -> Finding:
 
 def read_comparable(new: str) -> ParsedText:
     """Parse a new sentence, and keep the statements with comparable values."""
-    said = parse_text(new)
-    return ParsedText(tuple(_filter_comparable(said.statements)), said.negated_sentences)
+    parsed = parse_text(new)
+    return ParsedText(tuple(_filter_comparable(parsed.statements)), parsed.negated_sentences)
 
 
 def relate_reading(old: str, new: str, new_reading: ParsedText) -> Finding:
@@ -192,10 +192,10 @@ def relate_reading(old: str, new: str, new_reading: ParsedText) -> Finding:
         new: The later text.
         new_reading: The parsed later text; see `read_comparable`.
     """
-    found = _relate(old, new_reading)
-    if found.relation is Relation.CHANGED and _count_words(old) == _count_words(new):
+    finding = _relate(old, new_reading)
+    if finding.relation is Relation.CHANGED and _count_words(old) == _count_words(new):
         return Finding(Relation.DOUBTFUL, "the same words in another order")
-    return found
+    return finding
 
 
 def _relate(old: str, new_reading: ParsedText) -> Finding:
@@ -204,14 +204,14 @@ def _relate(old: str, new_reading: ParsedText) -> Finding:
     new = new_reading.statements
     if not new:
         return Finding(Relation.DOUBTFUL, "the new one is not understood")
-    known = _read_statements(old, new)
-    if not known:
+    old_statements = _read_statements(old, new)
+    if not old_statements:
         return Finding(Relation.DOUBTFUL, "the old one does not speak of it")
-    pairs = [(one, other) for one in known for other in new if _is_about_same(one, other)]
+    pairs = [(one, other) for one in old_statements for other in new if _is_about_same(one, other)]
     if not pairs:
         return Finding(Relation.DOUBTFUL, "another subject or attribute")
-    found = [_relate_pair(one, other) for one, other in pairs]
-    return min(found, key=lambda one: _ORDER.index(one.relation))
+    findings = [_relate_pair(one, other) for one, other in pairs]
+    return min(findings, key=lambda one: _ORDER.index(one.relation))
 
 
 _ORDER = (Relation.CHANGED, Relation.RESTATED, Relation.DOUBTFUL)
@@ -221,15 +221,15 @@ def _count_words(text: str) -> Counter[str]:
     return Counter(_ANY_WORD.findall(text.casefold()))
 
 
-def _read_statements(text: str, like: Sequence[Statement]) -> list[Statement]:
-    """Return the statements of a text about the attributes of `like`."""
+def _read_statements(text: str, reference: Sequence[Statement]) -> list[Statement]:
+    """Return the statements of a text about the attributes of `reference`."""
     return _filter_comparable(
-        parse_statements(text, {each.attribute.partition(": ")[0] for each in like})
+        parse_statements(text, {each.attribute.partition(": ")[0] for each in reference})
     )
 
 
-def _filter_comparable(stated: Sequence[Statement]) -> list[Statement]:
-    return [each for each in stated if _has_value(each)]
+def _filter_comparable(statements: Sequence[Statement]) -> list[Statement]:
+    return [each for each in statements if _has_value(each)]
 
 
 def _has_value(statement: Statement) -> bool:
@@ -238,9 +238,9 @@ def _has_value(statement: Statement) -> bool:
         statement.former_value is not None and statement.kind != "when"
     ):  # "instead of 7": see `is_former`
         values.add(statement.former_value)
-    from_itself = statement.former_value == statement.value
-    known = (is_value(statement.kind, value, _detail(statement)) for value in values)
-    return all(known) and not from_itself
+    is_unchanged = statement.former_value == statement.value
+    are_values = (is_value(statement.kind, value, _detail(statement)) for value in values)
+    return all(are_values) and not is_unchanged
 
 
 def _detail(statement: Statement) -> str:
@@ -255,9 +255,11 @@ def _is_ended(old: str, ended: tuple[str, ...]) -> bool:
     """Return whether a new sentence says that the old one no longer holds."""
     if any(content_key(old) == content_key(past) for past in ended):
         return True
-    pasts = [each for past in ended for each in _filter_comparable(parse_statements(past))]
-    known = _read_statements(old, pasts) if pasts else []
-    pairs = ((one, other) for one in known for other in pasts)
+    ended_statements = [
+        each for past in ended for each in _filter_comparable(parse_statements(past))
+    ]
+    old_statements = _read_statements(old, ended_statements) if ended_statements else []
+    pairs = ((one, other) for one in old_statements for other in ended_statements)
     return any(
         _is_about_same(one, other)
         and _compare_values(one, other) is ValueComparison.SAME
@@ -267,8 +269,8 @@ def _is_ended(old: str, ended: tuple[str, ...]) -> bool:
 
 
 def _compare_values(old: Statement, new: Statement) -> ValueComparison:
-    marked = bool(new.marks & {Mark.NOW, Mark.CORRECTED})
-    return compare(new.kind, old.value, new.value, marked=marked, detail=_detail(new))
+    is_change = bool(new.marks & {Mark.NOW, Mark.CORRECTED})
+    return compare(new.kind, old.value, new.value, is_change=is_change, detail=_detail(new))
 
 
 def _relate_pair(old: Statement, new: Statement) -> Finding:
@@ -302,17 +304,17 @@ def _relate_replacement(old: Statement, new: Statement, comparison: ValueCompari
 
 def _find_doubt(old: Statement, new: Statement) -> str | None:
     """Return why the old value may still hold; None if it does not."""
-    marked = bool(new.marks & {Mark.NOW, Mark.CORRECTED})
-    said_otherwise = None not in {old.manner, new.manner} and old.manner != new.manner
-    may_be_another = said_otherwise and not (marked and is_well_known(new.kind, new.value))
+    is_change = bool(new.marks & {Mark.NOW, Mark.CORRECTED})
+    differs_in_manner = None not in {old.manner, new.manner} and old.manner != new.manner
+    may_be_another = differs_in_manner and not (is_change and is_well_known(new.kind, new.value))
     doubts = (
         (Mark.STILL in new.marks or new.has_more, "it says that it has long been so"),
         (new.is_fixed and Mark.CORRECTED not in new.marks, "it never changes"),
         (may_be_another, "it may be said of another"),
         (
-            not marked and (old.is_weak or new.is_weak or old.is_event),
+            not is_change and (old.is_weak or new.is_weak or old.is_event),
             "it may be so for a time only",
         ),
-        (new.is_multiple or (not marked and not new.is_exclusive), "there may be several"),
+        (new.is_multiple or (not is_change and not new.is_exclusive), "there may be several"),
     )
-    return next((doubt for is_so, doubt in doubts if is_so), None)
+    return next((doubt for applies, doubt in doubts if applies), None)

@@ -38,23 +38,23 @@ def split_lines(pieces: Iterable[str], longest: int) -> Iterator[Line]:
     A line of more than `longest` characters is split into several parts. Buffers at most that many
     characters in addition to a piece.
     """
-    held: list[str] = []
+    buffer: list[str] = []
     size = 0
-    fresh = True
+    is_line_start = True
     for piece in pieces:
-        held.append(piece)
+        buffer.append(piece)
         size += len(piece)
         if "\n" in piece or size >= longest:
-            text = "".join(held)
+            text = "".join(buffer)
             at = 0
             while (end := _find_line_end(text, at, longest)) is not None:
-                yield Line(text[at:end], fresh)
-                fresh = text[end - 1] == "\n"
+                yield Line(text[at:end], is_line_start)
+                is_line_start = text[end - 1] == "\n"
                 at = end
-            held = [text[at:]]
+            buffer = [text[at:]]
             size = len(text) - at
     if size:
-        yield Line("".join(held), fresh)
+        yield Line("".join(buffer), is_line_start)
 
 
 def _find_line_end(text: str, at: int, longest: int) -> int | None:
@@ -131,10 +131,10 @@ def blocks(pieces: Iterable[str], look_ahead_chars: int) -> Iterator[Block]:
 
     A block of more than `look_ahead_chars` characters is split into several of the same kind.
     """
-    gathering = _BlockBuilder(look_ahead_chars)
+    builder = _BlockBuilder(look_ahead_chars)
     for line in split_lines(pieces, look_ahead_chars):
-        yield from gathering.add(line)
-    yield from gathering.take_block(BlockKind.PROSE)
+        yield from builder.add(line)
+    yield from builder.take_block(BlockKind.PROSE)
 
 
 class _BlockBuilder:
@@ -226,8 +226,10 @@ class _BlockBuilder:
         item = LIST_ITEM.match(text)
         if item is None:
             return False
-        within = self._kind is BlockKind.PROSE and not self._after_blank and bool(self._lines)
-        return not within or item["number"] in (None, "1", "a")
+        is_in_paragraph = (
+            self._kind is BlockKind.PROSE and not self._after_blank and bool(self._lines)
+        )
+        return not is_in_paragraph or item["number"] in (None, "1", "a")
 
     def _is_continuation(self, kind: BlockKind, text: str) -> bool:
         """Return whether a line of that kind continues the current block."""

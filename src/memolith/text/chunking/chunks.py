@@ -125,19 +125,19 @@ def _find_deliberate_line_ends(text: str, span: Span) -> list[int]:
 
 
 def _get_first_word(line: str) -> str:
-    found = _FIRST_WORD.match(line)
-    return found[0] if found else ""
+    match = _FIRST_WORD.match(line)
+    return match[0] if match else ""
 
 
 def _cut_before_items(text: str, span: Span, _parts: int) -> list[int]:
     """Return the starts of list items, except for nested ones."""
-    found = [
+    items = [
         (item.start(), _get_indent(item[0]))
         for item in LIST_ITEM.finditer(text, span.start, span.end)
         if item.start() == 0 or text[item.start() - 1] == "\n"
     ]
-    least = min((indent for _, indent in found), default=0)
-    return [start for start, indent in found if indent == least and start > span.start]
+    least = min((indent for _, indent in items), default=0)
+    return [start for start, indent in items if indent == least and start > span.start]
 
 
 def _get_indent(item: str) -> int:
@@ -216,11 +216,11 @@ def _split_blocks(
 ) -> list[list[CountedSpan]]:
     """Return the units of each block: the block itself, or its parts if it is oversized."""
     ends = [*starts[1:], len(text)]
-    wholes = [span for at in zip(starts, ends, strict=True) for span in strip_span(text, *at)]
+    stripped = [span for at in zip(starts, ends, strict=True) for span in strip_span(text, *at)]
     units: list[list[CountedSpan]] = [[] for _ in starts]
     long: dict[BlockKind, list[CountedSpan]] = {}
     for span, tokens in count_span_tokens(
-        text, wholes, counter, SizeLimit(sizes.hard_max_tokens, sizes.max_chars)
+        text, stripped, counter, SizeLimit(sizes.hard_max_tokens, sizes.max_chars)
     ):
         at = bisect_right(starts, span.start) - 1
         if get_size_limit(kinds[at], sizes).can_hold(span, tokens):
@@ -257,14 +257,14 @@ def _balance_units(units: list[CountedSpan], limit: SizeLimit) -> list[list[Coun
     """Return units that exceed one group as two groups, as even as possible."""
     total = sum(tokens for _, tokens in units)
     best: tuple[int, int] | None = None
-    left = 0
+    tokens_left = 0
     for at, (before, after) in enumerate(pairwise(units), start=1):
-        left += before[1]
-        fits = limit.can_hold(Span(units[0][0].start, before[0].end), left) and limit.can_hold(
-            Span(after[0].start, units[-1][0].end), total - left
-        )
-        if fits and (best is None or abs(total - 2 * left) < best[0]):
-            best = (abs(total - 2 * left), at)
+        tokens_left += before[1]
+        fits = limit.can_hold(
+            Span(units[0][0].start, before[0].end), tokens_left
+        ) and limit.can_hold(Span(after[0].start, units[-1][0].end), total - tokens_left)
+        if fits and (best is None or abs(total - 2 * tokens_left) < best[0]):
+            best = (abs(total - 2 * tokens_left), at)
     at = best[1] if best is not None else len(units) - 1
     return [units[:at], units[at:]]
 
@@ -425,17 +425,17 @@ def stream_chunks(
         sizes: As for `split_chunks`.
     """
     batches = _batch_blocks(blocks(texts, sizes.look_ahead_chars))
-    drafts = merge_pieces(
+    pieces = merge_pieces(
         (piece for batch in batches for piece in build_pieces(batch, counter, sizes)), sizes
     )
-    while batch := list(islice(drafts, _BATCH_CHUNKS)):
+    while batch := list(islice(pieces, _BATCH_CHUNKS)):
         yield from _verify_chunks(batch, counter)
 
 
-def _batch_blocks(found: Iterable[Block]) -> Iterator[list[Block]]:
+def _batch_blocks(blocks: Iterable[Block]) -> Iterator[list[Block]]:
     batch: list[Block] = []
     size = 0
-    for block in found:
+    for block in blocks:
         batch.append(block)
         size += len(block.text)
         if size >= _BATCH_CHARS:
@@ -445,36 +445,36 @@ def _batch_blocks(found: Iterable[Block]) -> Iterator[list[Block]]:
         yield batch
 
 
-def _verify_chunks(drafts: Sequence[Piece], counter: Counter) -> list[Chunk]:
-    """Return each draft as a chunk; halve drafts whose joined text is too large.
+def _verify_chunks(pieces: Sequence[Piece], counter: Counter) -> list[Chunk]:
+    """Return each piece as a chunk; halve pieces whose joined text is too large.
 
     Joined text may have more tokens than its units: a counter may count the spaces between them.
     """
-    joined = [draft for draft in drafts if len(draft.units) > 1]
-    costs = iter(counter.count([_get_text(draft) for draft in joined]) if joined else [])
-    found: list[Chunk] = []
+    merged = [piece for piece in pieces if len(piece.units) > 1]
+    costs = iter(counter.count([_get_text(piece) for piece in merged]) if merged else [])
+    chunks: list[Chunk] = []
     halves: list[Piece] = []
-    for draft in drafts:
-        tokens = next(costs) if len(draft.units) > 1 else draft.units[0][1]
-        if len(draft.units) == 1 or tokens <= draft.limit.tokens:
-            found.append(Chunk(Span(draft.start, draft.end), _get_text(draft), tokens))
+    for piece in pieces:
+        tokens = next(costs) if len(piece.units) > 1 else piece.units[0][1]
+        if len(piece.units) == 1 or tokens <= piece.limit.tokens:
+            chunks.append(Chunk(Span(piece.start, piece.end), _get_text(piece), tokens))
         else:
-            half = len(draft.units) // 2
+            half = len(piece.units) // 2
             halves += [
-                _take_units(draft, draft.units[:half]),
-                _take_units(draft, draft.units[half:]),
+                _take_units(piece, piece.units[:half]),
+                _take_units(piece, piece.units[half:]),
             ]
     if not halves:
-        return found
-    return sorted([*found, *_verify_chunks(halves, counter)], key=lambda chunk: chunk.span.start)
+        return chunks
+    return sorted([*chunks, *_verify_chunks(halves, counter)], key=lambda chunk: chunk.span.start)
 
 
-def _get_text(draft: Piece) -> str:
-    return draft.text[: draft.end - draft.start]
+def _get_text(piece: Piece) -> str:
+    return piece.text[: piece.end - piece.start]
 
 
-def _take_units(draft: Piece, units: tuple[CountedSpan, ...]) -> Piece:
+def _take_units(piece: Piece, units: tuple[CountedSpan, ...]) -> Piece:
     start = units[0][0].start
-    text = draft.text[start - draft.start : units[-1][0].end - draft.start]
+    text = piece.text[start - piece.start : units[-1][0].end - piece.start]
     tokens = sum(cost for _, cost in units)
-    return Piece(start, text, units, tokens, draft.limit, draft.kind)
+    return Piece(start, text, units, tokens, piece.limit, piece.kind)

@@ -138,15 +138,15 @@ def search_terms(parsed: ParsedText) -> tuple[tuple[frozenset[str], ...], ...]:
         Alternative queries, each a sequence of groups of terms. A matching text contains a term
         of every group. Empty for a text without statements.
     """
-    stated = [
+    statements = [
         *parsed.statements,
         *(each for past in parsed.negated_sentences for each in parse_statements(past)),
     ]
-    ways = dict.fromkeys(_get_search_groups(each) for each in stated)
-    ways |= dict.fromkeys(
+    groups = dict.fromkeys(_get_search_groups(each) for each in statements)
+    groups |= dict.fromkeys(
         tuple(frozenset({term}) for term in terms(past)) for past in parsed.negated_sentences
     )
-    return tuple(way for way in ways if way)
+    return tuple(group for group in groups if group)
 
 
 def _get_search_groups(statement: Statement) -> tuple[frozenset[str], ...]:
@@ -166,8 +166,8 @@ _OCCUPATION_WORDS = {word for group in OCCUPATIONS for name in group for word in
 def _get_shared_value_words(kind: str, value: str) -> set[str]:
     """Return words of a value that also occur in statements with other values."""
     if kind == "count":
-        thing = value.rpartition(" ")[2]
-        return {thing, "child", "children"} if thing.startswith("child") else {thing}
+        noun = value.rpartition(" ")[2]
+        return {noun, "child", "children"} if noun.startswith("child") else {noun}
     if kind == "occupation":
         return _OCCUPATION_WORDS
     return _get_age_words(value) if kind == "age" else set()
@@ -195,8 +195,8 @@ def _match_patterns(
 ) -> Iterator[Statement]:
     if _is_blocked(prepared.text, grammar):
         return
-    begun = (slot for slot, part in _compile_slots(grammar.language) if part.match(prepared.text))
-    for pattern in _get_patterns_starting_with(grammar.language, frozenset(begun)):
+    slots = (slot for slot, part in _compile_slots(grammar.language) if part.match(prepared.text))
+    for pattern in _get_patterns_starting_with(grammar.language, frozenset(slots)):
         if attributes is None or pattern.attribute.name in attributes:
             match = pattern.regex.fullmatch(prepared.text)
             if match is not None:
@@ -206,14 +206,14 @@ def _match_patterns(
 def _find_ended_statements(prepared: _PreparedSentence, grammar: Grammar) -> Iterator[str]:
     if Mark.STILL in prepared.marks or "," in prepared.text:
         return
-    for regex, pasts in _compile_endings(grammar.language):
+    for regex, past_forms in _compile_endings(grammar.language):
         if match := regex.fullmatch(prepared.text):
-            said = [
-                past.format(**match.groupdict(), **forms)
+            candidates = [
+                past_form.format(**match.groupdict(), **forms)
                 for forms in _get_verb_forms(match["v"])
-                for past in pasts
+                for past_form in past_forms
             ]
-            yield from dict.fromkeys(said)
+            yield from dict.fromkeys(candidates)
 
 
 def _prepare_text(text: str) -> list[tuple[Grammar, _PreparedSentence]]:
@@ -234,12 +234,12 @@ def _prepare_sentence(plain: str, grammar: Grammar) -> _PreparedSentence | None:
     """Return a sentence in normalised spelling, without introductory phrases and marking words."""
     marks: set[Mark] = set()
     for _ in range(_OPENINGS):
-        whole = plain
+        original = plain
         for regex, mark in _compile_openings(grammar.language):
             if (match := regex.match(plain)) and match.end() < len(plain):
                 plain = plain[match.end() :]
                 marks |= {mark} if mark else set()
-        if plain == whole:
+        if plain == original:
             break
     if _NO_STATEMENT.search(_CLOCK.sub("", plain)):
         return None
@@ -345,8 +345,8 @@ def _get_verb_forms(verb: str) -> Iterator[dict[str, str]]:
     """
     first, blank, rest = verb.partition(" ")
     stem = first.removesuffix("ing")
-    doubled = _DOUBLED.match(stem)
-    for base in (stem, f"{stem}e", *([doubled[1]] if doubled else [])):
+    double_consonant = _DOUBLED.match(stem)
+    for base in (stem, f"{stem}e", *([double_consonant[1]] if double_consonant else [])):
         yield {"third": f"{_get_third_person(first)}{blank}{rest}", "base": f"{base}{blank}{rest}",
                "base_third": f"{_get_third_person(base)}{blank}{rest}"}  # fmt: skip
 
@@ -399,8 +399,8 @@ def _get_patterns_starting_with(language: str, slots: frozenset[str]) -> tuple[_
 
 
 def _get_slot(pattern: str, grammar: Grammar) -> str | None:
-    begun = _SLOT.match(pattern)
-    return begun[1] if begun and begun[1] in grammar.slots else None
+    match = _SLOT.match(pattern)
+    return match[1] if match and match[1] in grammar.slots else None
 
 
 @lru_cache(maxsize=8)
@@ -414,7 +414,8 @@ def _compile_slots(language: str) -> tuple[tuple[str, re.Pattern[str]], ...]:
 def _compile_endings(language: str) -> tuple[tuple[re.Pattern[str], tuple[str, ...]], ...]:
     grammar = _get_grammar(language)
     return tuple(
-        (re.compile(f"{regex}{grammar.recency_pattern}"), pasts) for regex, pasts in grammar.endings
+        (re.compile(f"{regex}{grammar.recency_pattern}"), past_forms)
+        for regex, past_forms in grammar.endings
     )
 
 

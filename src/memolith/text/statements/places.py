@@ -287,8 +287,8 @@ def _load_cities() -> frozenset[str]:
 def _load_countries() -> frozenset[str]:
     return frozenset(
         name
-        for name, within in _load_places().items()
-        if _get_own_names(within) == _strip_own_marks(within)
+        for name, containing in _load_places().items()
+        if _get_own_names(containing) == _strip_own_marks(containing)
     )
 
 
@@ -302,23 +302,27 @@ def _strip_own_marks(place: frozenset[str]) -> frozenset[str]:
 
 @lru_cache(maxsize=1)
 def _load_places() -> Mapping[str, frozenset[str]]:
-    found: dict[str, set[str]] = {}
+    containing_places: dict[str, set[str]] = {}
     for line in _PLACE_LIST.strip().replace("\n  ", " ").splitlines():
         region, _, cities = line.partition(": ")
         chain = [_parse_names(each) for each in region.split(" < ")]
         for at, names in enumerate(chain):
-            _add_place(found, names, chain[at + 1 :])
+            _add_place(containing_places, names, chain[at + 1 :])
         for city in cities.split(", "):
-            _add_place(found, _parse_names(city), chain)
+            _add_place(containing_places, _parse_names(city), chain)
     for city in _STATES_OF_THEIR_OWN.split(", "):
-        _add_place(found, _parse_names(city), [])
-    return MappingProxyType({name: frozenset(within) for name, within in found.items()})
+        _add_place(containing_places, _parse_names(city), [])
+    return MappingProxyType(
+        {name: frozenset(containing) for name, containing in containing_places.items()}
+    )
 
 
-def _add_place(found: dict[str, set[str]], names: list[str], around: list[list[str]]) -> None:
-    within = {f"{names[0]}.", *(region[0] for region in around)}
+def _add_place(
+    containing_places: dict[str, set[str]], names: list[str], around: list[list[str]]
+) -> None:
+    containing = {f"{names[0]}.", *(region[0] for region in around)}
     for name in names:
-        found.setdefault(name, set()).update(within)
+        containing_places.setdefault(name, set()).update(containing)
 
 
 def _parse_names(text: str) -> list[str]:
