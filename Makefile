@@ -60,7 +60,7 @@ soak: $(VENV)/.ready wheel ## run the long tests: many trials, large stores
 	@PYTHONPATH="$(CURDIR)/$(BUILD)/wheel" $(BIN)/python -m pytest --everywhere \
 	    tests/integration/mcp tests/integration/http tests/integration/test_plaintext_leaks.py
 
-check: $(VENV)/.ready ## lint, format, types, import contracts: what CI runs
+check: $(VENV)/.ready check-prose ## lint, format, types, import contracts: what CI runs
 	$(call say,checking style)
 	@$(BIN)/ruff check --quiet
 	@$(BIN)/ruff format --check --quiet

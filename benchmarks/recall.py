@@ -4,7 +4,7 @@
     make bench-recall ARGS="… --ablation"       # effect of each part of the standard ranking
     make bench-recall ARGS="… --fit"            # write the weights
     make bench-recall ARGS="… --context"        # evidence in prompts of a token budget
-    make bench-recall ARGS="… --nothing"        # quality of `nothing_relevant`
+    make bench-recall ARGS="… --nothing"        # quality of `likely_unanswerable`
     make bench-recall ARGS="… --nothing --fit"  # write the weights of relevance
 
 No dataset ships with Memolith: pass files, or set MEMOLITH_LOCOMO, MEMOLITH_BEAM or MEMOLITH_JSONL.
@@ -158,7 +158,7 @@ def measure_contexts(data: DataSet, embedder: CachedEmbedder) -> Table:
 def show_relevance(
     data: Sequence[DataSet], embedder: CachedEmbedder, console: Console, *, fits: str
 ) -> None:
-    """Show the quality of `nothing_relevant`; or write its weights, dated by `fits`."""
+    """Show the quality of `likely_unanswerable`; or write its weights, dated by `fits`."""
     results = Memories(data, embedder, WordPieceCounter()).cases()
     if fits:
         source = written_relevance(weights(results), embedder.name, fits)

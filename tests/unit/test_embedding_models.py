@@ -56,9 +56,9 @@ def test_model_name_includes_reduced_dimension(
 @check_each(
     ("asked", "dimension", "said"),
     [
-        ("bge-m3", 384, "was not trained"),
-        ("all-minilm", 256, "was not trained"),
-        ("nomic-ai/nomic-embed-text-v1", 256, "was not trained"),
+        ("bge-m3", 384, "does not support truncated vectors"),
+        ("all-minilm", 256, "does not support truncated vectors"),
+        ("nomic-ai/nomic-embed-text-v1", 256, "does not support truncated vectors"),
         ("nomic-embed-text", 32, "64 to 768"),
         ("nomic-embed-text", 1024, "64 to 768"),
     ],
