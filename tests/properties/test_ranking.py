@@ -43,7 +43,7 @@ rows = st.fixed_dictionaries(
         "importance": st.floats(0, 1),
         "strength": st.floats(0, 1),
         "freshness": st.floats(0, 1),
-        "held": st.integers(0, 9),
+        "substring_words": st.integers(0, 9),
     }
 )
 tables = st.lists(rows, max_size=30)

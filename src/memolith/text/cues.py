@@ -299,7 +299,7 @@ def _split_sentences(prose: str) -> list[str]:
 def _get_markers(prose: str) -> list[DiscourseMarkers]:
     """Return the markers of the text's language; of all languages if it is unknown."""
     language = guess_language(_WORD.findall(prose))
-    return [signs for signs in load_discourse_markers() if language in (None, language)]
+    return [signs for signs in load_discourse_markers() if language in (None, signs.language)]
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,7 @@
 
 import pytest
 
+from memolith.text import cues
 from memolith.text.cues import CueKind, Cues, find_cue_kinds, find_cue_sentences, load_cues
 from support.rows import check_each
 
@@ -137,3 +138,15 @@ def test_each_phrase_of_each_language_is_found(cues: Cues) -> None:
 @pytest.mark.parametrize("cues", load_cues(), ids=lambda cues: cues.language)
 def test_exceptions_are_not_cues(cues: Cues) -> None:
     assert [phrase for phrase in cues.exceptions if find_cue_kinds(phrase)] == []
+
+
+@check_each(
+    ("text", "languages"),
+    [
+        ("The green bicycle is in the garage and it needs a new chain.", ["en"]),
+        ("Das grüne Fahrrad steht in der Garage und braucht eine neue Kette.", ["de"]),
+        ("Ok", ["de", "en"]),
+    ],
+)
+def test_discourse_markers_are_those_of_the_texts_language(text: str, languages: list[str]) -> None:
+    assert [each.language for each in cues._get_markers(text)] == languages

@@ -155,12 +155,17 @@ class QuantisedCodes:
         return sum(column.nbytes for column in columns if isinstance(column, AppendOnlyArray))
 
 
+def has_few_zeros(values: NDArray[np.int8]) -> bool:
+    """Return whether codes of these vectors, or of this vector, are accurate enough."""
+    return bool((values == 0).mean() <= _MAX_ZERO_SHARE)
+
+
 def create_codes(first: NDArray[np.int8], norm: NDArray[np.float64]) -> QuantisedCodes:
     """Return codes without rows, for vectors that begin with these `TRAINING_ROWS`."""
     words = -(-first.shape[1] // _WORD_BITS)
     return QuantisedCodes(
         centre=_normalise(first, norm).mean(axis=0, dtype=np.float32),
-        is_discriminative=bool((first == 0).mean() <= _MAX_ZERO_SHARE),
+        is_discriminative=has_few_zeros(first),
         high=AppendOnlyArray.empty("u8", (words, 0), axis=1),
         low=AppendOnlyArray.empty("u8", (words, 0), axis=1),
         total=AppendOnlyArray.empty("f4"),

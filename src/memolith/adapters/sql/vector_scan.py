@@ -8,7 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memolith.adapters.sql.index import OwnerIndex, VectorColumns
-from memolith.adapters.sql.quantised_codes import TRAINING_ROWS, approximate_scores
+from memolith.adapters.sql.quantised_codes import (
+    TRAINING_ROWS,
+    approximate_scores,
+    has_few_zeros,
+)
 from memolith.errors import InvalidInput
 from memolith.policies.indexing import norms, row_products
 from memolith.policies.ranking.scoring import find_run_starts
@@ -119,7 +123,7 @@ def _find_best(
     # A zero query is equally near to all vectors, so the first rows win; scores can't tell.
     is_exact = total <= max(EXACT_ROWS, to_compare) or not comparison.query.any()
     codes = None if is_exact else index.shared.get_vector_codes(vectors)
-    if codes is None or not codes.is_discriminative:
+    if codes is None or not (codes.is_discriminative and has_few_zeros(comparison.query)):
         return _best_items(vectors, allowed, comparison, limit)
     estimate, self_score = approximate_scores(
         codes, comparison.query, comparison.norm, len(vectors.item.view)
