@@ -314,8 +314,9 @@ class OwnerMemory(Aliases):
     ) -> str:
         """Return relevant memories and messages as text for a system prompt.
 
-        The text is empty if nothing is relevant. Arguments that `recall` has too mean the same
-        here.
+        The text holds the nearest results, also if they do not answer the query; see
+        `RecallResult.likely_unanswerable`. It is empty if the owner has no records. Arguments that
+        `recall` has too mean the same here.
 
             prompt = alice.context("Where does the user live?", token_budget=500)
 

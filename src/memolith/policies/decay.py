@@ -63,7 +63,7 @@ class DecayParameters:
 
 @dataclass(frozen=True, slots=True)
 class EbbinghausDecay:
-    """Exponential decay that slows down with use (`companion`).
+    """Exponential decay that slows down with use (`companion` and `standard`).
 
     strength = max(importance·e^(−rate·modifier/stability·days) + min(0.005·accesses, 0.08), floor),
     at most 1, with rate = −ln(decay_factor) and stability = 1 + ln(1 + accesses).

@@ -223,14 +223,14 @@ def load_discourse_markers() -> tuple[DiscourseMarkers, ...]:
     return tuple(map(_fold_marker_words, load_languages(DiscourseMarkers)))
 
 
-def _fold_marker_words(signs: DiscourseMarkers) -> DiscourseMarkers:
+def _fold_marker_words(markers: DiscourseMarkers) -> DiscourseMarkers:
     """Return the markers with folded words: "fliesst"."""
     sets: dict[str, Any] = {
         field.name: frozenset(map(fold_prose, value))
-        for field in fields(signs)
-        if isinstance(value := getattr(signs, field.name), frozenset)
+        for field in fields(markers)
+        if isinstance(value := getattr(markers, field.name), frozenset)
     }
-    return replace(signs, **sets)
+    return replace(markers, **sets)
 
 
 def has_preference(text: str) -> bool:
@@ -275,8 +275,8 @@ def is_statement(text: str) -> bool:
         else ()
     )
     forms = [
-        _StatementMatcher(signs, _load_aside_phrases()[signs.language].get_pattern(runs))
-        for signs in _get_markers(prose)
+        _StatementMatcher(markers, _load_aside_phrases()[markers.language].get_pattern(runs))
+        for markers in _get_markers(prose)
     ]
     return _is_true_of_most(
         _split_sentences(prose),
@@ -299,7 +299,7 @@ def _split_sentences(prose: str) -> list[str]:
 def _get_markers(prose: str) -> list[DiscourseMarkers]:
     """Return the markers of the text's language; of all languages if it is unknown."""
     language = guess_language(_WORD.findall(prose))
-    return [signs for signs in load_discourse_markers() if language in (None, signs.language)]
+    return [markers for markers in load_discourse_markers() if language in (None, markers.language)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -372,27 +372,27 @@ def _get_last_clause(words: Sequence[str]) -> Sequence[str]:
 @lru_cache(maxsize=1)
 def _load_aside_phrases() -> Mapping[str, PhraseIndex]:
     return {
-        signs.language: PhraseIndex([*signs.events, *signs.chatter])
-        for signs in load_discourse_markers()
+        markers.language: PhraseIndex([*markers.events, *markers.chatter])
+        for markers in load_discourse_markers()
     }
 
 
 @lru_cache(maxsize=1)
 def _load_current_phrases() -> PhraseIndex:
-    return PhraseIndex(phrase for signs in load_discourse_markers() for phrase in signs.current)
+    return PhraseIndex(phrase for markers in load_discourse_markers() for phrase in markers.current)
 
 
 @lru_cache(maxsize=1)
 def _load_habit_phrases() -> PhraseIndex:
-    return PhraseIndex(phrase for signs in load_discourse_markers() for phrase in signs.habits)
+    return PhraseIndex(phrase for markers in load_discourse_markers() for phrase in markers.habits)
 
 
 @lru_cache(maxsize=1)
 def _compile_habit_exceptions() -> re.Pattern[str]:
     return compile_phrases(
         build_phrase_regex(p, ())
-        for signs in load_discourse_markers()
-        for p in signs.habit_exceptions
+        for markers in load_discourse_markers()
+        for p in markers.habit_exceptions
     )
 
 

@@ -120,7 +120,7 @@ memolith context "plan my trip" --token-budget 500 > prompt.txt
 def context_command(call: CommandCall, query: str, **options: Any) -> None:
     """Print memories relevant to QUERY as text for a prompt.
 
-    Prints nothing if nothing is relevant. Use - to read QUERY from standard input.
+    Use - to read QUERY from standard input.
     """
     if options["token_budget"] is None:
         options["token_budget"] = call.load_settings().settings.token_budget
