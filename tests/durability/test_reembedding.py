@@ -220,7 +220,7 @@ def test_other_processes_work_until_the_switch_and_are_refused_afterwards(store:
 def kill_repeatedly(store: str, key: str, *, seed: int, kills: int) -> int:
     """Kill the re-embedding process at random moments; return the number of kills."""
     chosen = random.Random(seed)  # noqa: S311 - the same moments in every run
-    command = [sys.executable, "-m", "support.durability.reembedding_process", store, key, "0.005"]
+    command = [sys.executable, "-m", "support.durability.reembedding_process", store, key, "0.02"]
     for killed in range(kills):
         with subprocess.Popen(command, stdout=subprocess.PIPE, env=environment()) as process:
             assert process.stdout is not None
